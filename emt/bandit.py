@@ -1,0 +1,106 @@
+"""Supervised-to-bandit conversion: a Dataset, a seed and a horizon give a stream of contexts and rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from emt.seeds import seed_sequence
+
+if TYPE_CHECKING:
+    from emt.data import Dataset
+
+__all__ = ["Context", "Environment", "Space"]
+
+
+class Context(NamedTuple):
+    """One row of a dataset: numeric coordinates, and categorical columns as integer codes."""
+
+    numeric: np.ndarray
+    categorical: np.ndarray
+
+
+@dataclass(frozen=True)
+class Space:
+    """The shape of a stream: what a learner must know before the first context.
+
+    Parameters
+    ----------
+    n_numeric : int
+        Number of numeric coordinates.
+    n_levels : tuple of int
+        Number of levels of each categorical column.
+    n_actions : int
+        Number of actions.
+    """
+
+    n_numeric: int
+    n_levels: tuple[int, ...]
+    n_actions: int
+
+
+class Environment:
+    """The bandit that a classification dataset becomes.
+
+    At most ``horizon`` rows are taken at random, once per dataset: every seed sees the same rows, and a seed changes their
+    order only. Each numeric column of the taken rows is scaled by 1 / (max - min), without a shift; a constant column stays
+    as it is. An action is right (reward 1) when it is the row's label.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Where the rows come from.
+    seed : int
+        Which order.
+    horizon : int
+        Number of interactions at most.
+
+    Attributes
+    ----------
+    numeric : ndarray of float32, shape (n_steps, n_numeric)
+        The scaled numeric columns, in the order of the stream.
+    categorical : ndarray of int32, shape (n_steps, n_categorical)
+        The codes of the categorical columns, in the order of the stream.
+    labels : ndarray of int32, shape (n_steps,)
+        The right action of each step.
+    space : Space
+        The shape of the contexts and the number of actions.
+
+    Examples
+    --------
+    >>> from emt.data import load
+    >>> environment = Environment(load("digits"), seed=0, horizon=1000)
+    >>> len(environment), environment.space.n_actions
+    (1000, 10)
+    """
+
+    def __init__(self, dataset: Dataset, seed: int, horizon: int = 4000):
+        if horizon < 1:
+            raise ValueError(f"horizon must be at least 1, not {horizon}")
+        self.dataset, self.seed, self.horizon = dataset, seed, horizon
+        taken = np.arange(len(dataset))
+        if len(dataset) > horizon:
+            taken = np.random.default_rng(seed_sequence("rows", dataset.name, horizon)).permutation(taken)[:horizon]
+        order = taken[np.random.default_rng(seed_sequence("order", dataset.name, seed)).permutation(len(taken))]
+        numeric = dataset.numeric[order]
+        if numeric.size:
+            extent = numeric.max(axis=0) - numeric.min(axis=0)
+            numeric = numeric / np.where(extent > 0, extent, 1)
+        self.numeric: np.ndarray = np.ascontiguousarray(numeric, dtype=np.float32)
+        self.categorical: np.ndarray = np.ascontiguousarray(dataset.categorical[order], dtype=np.int32)
+        self.labels: np.ndarray = np.ascontiguousarray(dataset.labels[order], dtype=np.int32)
+        self.space = Space(numeric.shape[1], tuple(int(n) for n in dataset.n_levels), dataset.n_classes)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __iter__(self) -> Iterator[tuple[Context, int]]:
+        """Yield each step's context and its right action."""
+        for numeric, categorical, label in zip(self.numeric, self.categorical, self.labels, strict=True):
+            yield Context(numeric, categorical), int(label)
+
+    def __repr__(self) -> str:
+        return f"Environment({self.dataset.name!r}, seed={self.seed}, horizon={self.horizon})"

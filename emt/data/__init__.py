@@ -1,0 +1,1 @@
+"""Datasets: OpenML by task, embedded sets, and your own arrays and frames."""

@@ -1,0 +1,1 @@
+"""The learners of the study, one file each."""

@@ -1,0 +1,54 @@
+"""What every learner is: an exploring policy that learns from the reward of the action it took."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from emt.bandit import Context, Space
+
+__all__ = ["Learner"]
+
+
+class Learner(ABC):
+    """Base of all learners, ours and yours.
+
+    A subclass keeps its constructor's arguments under their own names, and that is all it needs for `params`.
+    It may also have a compiled ``play(environment, seed) -> rewards`` that runs a whole stream at once;
+    `emt.evaluate` uses it where there is one, and it must give exactly the rewards of the step-by-step loop.
+
+    Attributes
+    ----------
+    note : str
+        What a reader of the run log should know about the last stream (a fallback that was taken, for example).
+    """
+
+    note: str = ""
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The learner's identity: its class and the values of its constructor's arguments."""
+        names = [name for name in inspect.signature(type(self).__init__).parameters if name != "self"]
+        return {"class": type(self).__name__, **{name: getattr(self, name) for name in names}}
+
+    @abstractmethod
+    def start(self, space: Space, seed: int) -> None:
+        """Forget everything and get ready for a stream of contexts of this shape."""
+
+    @abstractmethod
+    def predict(self, context: Context, n_actions: int) -> np.ndarray:
+        """Return the probability of each action."""
+
+    @abstractmethod
+    def learn(self, context: Context, action: int, reward: float, probability: float) -> None:
+        """Learn from the reward of the action that was taken with this probability."""
+
+    def finish(self) -> None:  # noqa: B027 (most learners hold nothing)
+        """Release what `start` acquired from outside Python; the runner calls it after a stream."""
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.params.items() if name != "class")
+        return f"{type(self).__name__}({given})"

@@ -1,0 +1,1 @@
+"""The three verbs of the study: prepare, run, and what the status is."""
