@@ -1,1 +1,7 @@
 """Datasets: OpenML by task, embedded sets, and your own arrays and frames."""
+
+from emt.data.dataset import Dataset, DatasetError
+from emt.data.encode import from_arrays, from_frame
+from emt.data.load import load
+
+__all__ = ["Dataset", "DatasetError", "from_arrays", "from_frame", "load"]

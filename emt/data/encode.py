@@ -1,0 +1,280 @@
+"""Cleaning and encoding: from a table with a target column to a Dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from emt.data.dataset import Dataset, DatasetError
+from emt.seeds import seed_sequence
+
+__all__ = ["from_arrays", "from_frame"]
+
+
+def from_frame(
+    frame: pd.DataFrame,
+    target: str,
+    *,
+    name: str = "frame",
+    categorical: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    max_rows: int | None = None,
+    facts: Mapping[str, Any] | None = None,
+) -> Dataset:
+    """Clean and encode a data frame.
+
+    Numeric columns stay numeric; text, boolean and category columns become codes; dates and other types are dropped.
+    Rows with a missing or infinite value, in any column that is kept or in the target, are dropped. What was dropped
+    and why is in the ``facts`` of the result.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per example.
+    target : str
+        The column to predict.
+    name : str
+        What to call the set; the order of its rows in an environment comes from it.
+    categorical : sequence of str
+        Numeric columns that are codes, not quantities.
+    ignore : sequence of str
+        Columns to leave out: identifiers, free text.
+    max_rows : int, optional
+        Keep at most so many of the clean rows, chosen at random by the name.
+    facts : mapping, optional
+        More facts to keep with the set.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DatasetError
+        If there is nothing left to learn from, naming the column at fault.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"size": [1.0, 2.5, None], "colour": ["red", "blue", "red"], "kind": ["a", "b", "a"]})
+    >>> dataset = from_frame(frame, target="kind")
+    >>> dataset.numeric.ravel().tolist(), dataset.categorical.ravel().tolist(), dataset.classes
+    ([1.0, 2.5], [1, 0], ('a', 'b'))
+    >>> dataset.facts["dropped_rows"]
+    {'missing': 1}
+    """
+    names = [str(column) for column in frame.columns]
+    if names.count(target) != 1:
+        raise DatasetError(
+            f"{name}: there must be one target column {target!r}, but the columns are {_shorten(names)}"
+            if target not in names
+            else f"{name}: {names.count(target)} columns are called {target!r}: rename all but the target"
+        )
+    if unknown := sorted({*categorical, *ignore} - set(names)):
+        raise DatasetError(f"{name}: no such column: {_shorten(unknown)}; the columns are {_shorten(names)}")
+
+    numeric: dict[int, np.ndarray] = {}
+    nominal: dict[int, tuple[np.ndarray, list[str]]] = {}
+    labels: tuple[np.ndarray, list[str]] = (np.zeros(0, np.int32), [])
+    dropped_columns: dict[str, str] = {}
+    for position, column_name in enumerate(names):
+        column = frame.iloc[:, position]
+        kind = "nominal" if column_name in categorical else _kind(column)
+        if column_name == target:
+            labels = _codes(column)
+        elif column_name in ignore:
+            dropped_columns[column_name] = "ignored"
+        elif kind == "numeric":
+            numeric[position] = _floats(column)
+        elif kind == "nominal":
+            nominal[position] = _codes(column)
+        else:
+            dropped_columns[column_name] = kind
+
+    missing = {position: np.isnan(values) for position, values in numeric.items()}
+    missing |= {position: codes < 0 for position, (codes, _) in nominal.items()}
+    missing[names.index(target)] = labels[0] < 0
+    infinite = {position: np.isinf(values) for position, values in numeric.items()}
+    any_missing, any_infinite = (_any(masks, len(frame)) for masks in (missing, infinite))
+    clean = np.flatnonzero(~(any_missing | any_infinite))
+    counts = {"missing": int(any_missing.sum()), "infinite": int((any_infinite & ~any_missing).sum())}
+    _refuse_unusable(name, names, clean, missing, infinite, numeric or nominal)
+    kept = clean
+    if max_rows is not None and len(clean) > max_rows:
+        kept = np.sort(np.random.default_rng(seed_sequence("keep", name)).permutation(clean)[:max_rows])
+
+    nominal = {position: _used(codes[kept], levels) for position, (codes, levels) in nominal.items()}
+    codes, classes = _used(labels[0][kept], labels[1])
+    if len(classes) < 2:
+        raise DatasetError(
+            f"{name}: target {target!r} has one class only, {classes[0]!r}, in {len(kept)} usable row(s): "
+            "a bandit needs two actions or more"
+        )
+    numeric_block = np.empty((len(kept), len(numeric)), np.float32)
+    for j, values in enumerate(numeric.values()):
+        numeric_block[:, j] = values[kept]
+    categorical_block = np.empty((len(kept), len(nominal)), np.int32)
+    for j, (column_codes, _) in enumerate(nominal.values()):
+        categorical_block[:, j] = column_codes
+    facts = dict(facts or {})
+    return Dataset(
+        name=name,
+        numeric=numeric_block,
+        categorical=categorical_block,
+        n_levels=np.array([len(levels) for _, levels in nominal.values()], np.int32),
+        labels=codes,
+        classes=tuple(classes),
+        numeric_names=tuple(names[position] for position in numeric),
+        categorical_names=tuple(names[position] for position in nominal),
+        facts={
+            **facts,
+            "target": target,
+            "rows": len(kept),
+            "rows_usable": len(clean),
+            "rows_total": len(frame),
+            "numeric": len(numeric),
+            "categorical": len(nominal),
+            "classes": len(classes),
+            "dropped_rows": {reason: count for reason, count in counts.items() if count},
+            "dropped_columns": {**facts.get("dropped_columns", {}), **dropped_columns},
+        },
+    )
+
+
+def from_arrays(
+    X: Any,
+    y: Any,
+    *,
+    categorical: Sequence[int] = (),
+    name: str = "arrays",
+    names: Sequence[str] | None = None,
+    max_rows: int | None = None,
+    facts: Mapping[str, Any] | None = None,
+) -> Dataset:
+    """Clean and encode an array of features and an array of labels.
+
+    Parameters
+    ----------
+    X : array or scipy sparse matrix, shape (n_rows, n_columns)
+        The features.
+    y : array, shape (n_rows,)
+        The labels, of any type.
+    categorical : sequence of int
+        Positions of the columns of X that are codes, not quantities.
+    name : str
+        What to call the set.
+    names : sequence of str, optional
+        Names of the columns of X; x0, x1, ... if not given.
+    max_rows, facts
+        As in `from_frame`.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> from_arrays([[0.5, 3], [1.5, 7], [2.5, 3]], ["no", "yes", "no"], categorical=[1])
+    Dataset('arrays': 3 rows, 1 numeric, 1 categorical, 2 classes)
+    """
+    features = X if sparse.issparse(X) else np.asarray(X)
+    labels = np.asarray(y)
+    if features.ndim != 2 or labels.ndim != 1 or features.shape[0] != len(labels):
+        raise DatasetError(
+            f"{name}: X must be (n_rows, n_columns) and y (n_rows,), not {features.shape} and {labels.shape}"
+        )
+    n_columns = features.shape[1]
+    names = [f"x{j}" for j in range(n_columns)] if names is None else list(names)
+    if len(names) != n_columns:
+        raise DatasetError(f"{name}: {len(names)} names for {n_columns} columns")
+    if outside := [j for j in categorical if not 0 <= j < n_columns]:
+        raise DatasetError(f"{name}: categorical columns {outside} are not among the {n_columns} columns of X")
+    frame = pd.DataFrame(X.toarray() if sparse.issparse(X) else features).infer_objects()
+    target = "label"
+    while target in names:
+        target += "_"
+    frame.columns = pd.Index(names)
+    frame.insert(n_columns, target, labels)
+    chosen = [names[j] for j in categorical]
+    return from_frame(frame, target, name=name, categorical=chosen, max_rows=max_rows, facts=facts)
+
+
+def _kind(column: pd.Series) -> str:
+    """Return "numeric", "nominal", or the reason why the column is neither."""
+    dtype = column.dtype.subtype if isinstance(column.dtype, pd.SparseDtype) else column.dtype
+    types = pd.api.types
+    if isinstance(dtype, pd.CategoricalDtype) or types.is_bool_dtype(dtype):
+        return "nominal"
+    if types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype):
+        return "numeric"
+    if types.is_object_dtype(dtype):
+        inferred = types.infer_dtype(column, skipna=True)
+        if inferred in ("floating", "integer", "mixed-integer-float", "decimal", "empty"):
+            return "numeric"
+        return "nominal" if inferred in ("string", "boolean", "mixed", "mixed-integer") else inferred
+    return "nominal" if types.is_string_dtype(dtype) else str(dtype)
+
+
+def _floats(column: pd.Series) -> np.ndarray:
+    """Return a numeric column as float32, missing as NaN, beyond float32's range as infinity."""
+    with np.errstate(over="ignore"):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan).astype(np.float32)
+
+
+def _codes(column: pd.Series) -> tuple[np.ndarray, list[str]]:
+    """Return a nominal column as codes, -1 where missing, and the names of its levels in order."""
+    if column.dtype == object:
+        column = column.where(column.isna(), column.astype(str))
+    coded = pd.Series(np.asarray(column) if isinstance(column.dtype, pd.SparseDtype) else column).astype("category").cat
+    levels = [_level(level) for level in coded.categories]
+    return coded.codes.to_numpy(np.int32), levels
+
+
+def _level(value: Any) -> str:
+    """Name a level; a whole number is named without a decimal point, so that 1.0 and 1 are the same name."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _used(codes: np.ndarray, levels: list[str]) -> tuple[np.ndarray, list[str]]:
+    """Renumber codes so that only the levels that occur remain, in their order."""
+    used, renumbered = np.unique(codes, return_inverse=True)
+    return renumbered.astype(np.int32), [levels[code] for code in used]
+
+
+def _any(masks: Mapping[int, np.ndarray], n_rows: int) -> np.ndarray:
+    total = np.zeros(n_rows, bool)
+    for mask in masks.values():
+        total |= mask
+    return total
+
+
+def _refuse_unusable(
+    name: str,
+    names: list[str],
+    clean: np.ndarray,
+    missing: Mapping[int, np.ndarray],
+    infinite: Mapping[int, np.ndarray],
+    features: Mapping[int, Any],
+) -> None:
+    """Raise where no column or no row is left, naming the columns that cost most."""
+    if not features:
+        raise DatasetError(f"{name}: no column is left to learn from (columns: {_shorten(names)})")
+    if len(clean):
+        return
+    if not len(next(iter(missing.values()))):
+        raise DatasetError(f"{name}: there are no rows")
+    n_rows = len(next(iter(missing.values())))
+    lost = {names[p]: int(mask.sum()) + int(infinite[p].sum() if p in infinite else 0) for p, mask in missing.items()}
+    worst = sorted(lost, key=lambda column: -lost[column])[:3]
+    blame = ", ".join(f"{column!r} in {lost[column]}" for column in worst if lost[column])
+    raise DatasetError(
+        f"{name}: every row has a missing or infinite value (column {blame} of {n_rows} rows); "
+        "ignore such columns or fill them in"
+    )
+
+
+def _shorten(words: Sequence[str]) -> str:
+    return ", ".join(map(repr, words[:8])) + (f" and {len(words) - 8} more" if len(words) > 8 else "")
