@@ -1,1 +1,8 @@
 """The learners of the study, one file each."""
+
+from emt.learners.base import Learner
+from emt.learners.cmt import CMT
+from emt.learners.pcmt import PCMT
+from emt.learners.vw_parametric import VWParametric
+
+__all__ = ["CMT", "PCMT", "Learner", "VWParametric"]

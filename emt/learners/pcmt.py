@@ -1,0 +1,53 @@
+"""The parametric learner with a Contextual Memory Tree, run by Vowpal Wabbit."""
+
+from __future__ import annotations
+
+from emt.bandit import Space
+from emt.learners.cmt import CMT
+from emt.learners.vw import PolicyWithMemory, VWLearner
+from emt.learners.vw_parametric import parametric_policy
+
+__all__ = ["PCMT"]
+
+
+class PCMT(VWLearner):
+    """Rucker, Ash, Langford, Mineiro and Momennejad. Eigen memory trees. 2022: the parametric learner with a CMT.
+
+    The reward that a `CMT` remembers for each action is one more feature of that action in the parametric learner: one
+    weight shared by all actions, not interacted, absent when 0. Both learn from every step.
+
+    Parameters
+    ----------
+    epsilon : float
+        Share of exploration, spread over all actions.
+    bits : int
+        The parametric model has 2**bits weights.
+    max_nodes, leaf_multiplier, dream_repeats, alpha
+        As in `CMT`.
+
+    Examples
+    --------
+    >>> from emt import Environment, evaluate
+    >>> from emt.data import load
+    >>> rewards = evaluate(PCMT(), Environment(load("iris"), seed=0))
+    >>> len(rewards), bool(rewards.mean() > 0.4)
+    (150, True)
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 0.1,
+        bits: int = 18,
+        max_nodes: int = 2000,
+        leaf_multiplier: int = 9,
+        dream_repeats: int = 10,
+        alpha: float = 0.5,
+    ):
+        self.epsilon, self.bits, self.max_nodes, self.leaf_multiplier = epsilon, bits, max_nodes, leaf_multiplier
+        self.dream_repeats, self.alpha = dream_repeats, alpha
+
+    def build(self, space: Space, seed: int) -> PolicyWithMemory:
+        """Return the policy and its memory; with a memory, the paper's runs kept VW's constant."""
+        memory = CMT(self.epsilon, self.max_nodes, self.leaf_multiplier, self.dream_repeats, self.alpha)
+        policy = parametric_policy(space, seed, self.epsilon, self.bits, constant=True)
+        return PolicyWithMemory(memory.build(space, seed), policy)

@@ -1,0 +1,217 @@
+"""Vowpal Wabbit (VW) behind the learners: a workspace, and its examples built from pre-hashed (index, value) pairs.
+
+Namespace ``x`` is the context: numeric column i is feature i, and each level of each categorical column is one more
+feature, an indicator, numbered on from there. Namespace ``a`` is the indicator of the action, and ``m`` what a memory
+says of it. An index is the one that VW's text format would give to the name ``str(number)``: examples from pairs give
+the predictions of text, without the writing and parsing of it.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from itertools import accumulate
+from typing import Any, Protocol
+
+import numpy as np
+from vowpalwabbit import Workspace
+from vowpalwabbit.pyvw import Example
+
+from emt._kernels.explore import epsilon_greedy
+from emt.bandit import Context, Space
+from emt.learners.base import Learner
+
+__all__ = ["Memory", "Model", "Policy", "PolicyWithMemory", "Strategy", "VWLearner"]
+
+Features = list[tuple[int, float]]
+
+
+class Model:
+    """A VW workspace for one stream.
+
+    A workspace cannot be pickled: a learner makes its model in ``start`` and lets go of it in ``finish``.
+
+    Parameters
+    ----------
+    command : str
+        VW's command line.
+    space : Space
+        The shape of the stream.
+    seed : int
+        Becomes VW's ``--random_seed``.
+    """
+
+    def __init__(self, command: str, space: Space, seed: int):
+        self.workspace = Workspace(f"{command} --random_seed {seed % 2**32} --quiet")
+        self._numeric = [self._index("x", i) for i in range(space.n_numeric)]
+        starts = accumulate(space.n_levels, initial=space.n_numeric)
+        self._levels = [
+            [(self._index("x", start + level), 1.0) for level in range(n)]
+            for start, n in zip(starts, space.n_levels, strict=False)
+        ]
+        self._actions: list[Features] = [[(self._index("a", action), 1.0)] for action in range(space.n_actions)]
+
+    def _index(self, namespace: str, number: int) -> int:
+        return self.workspace.hash_feature(str(number), self.workspace.hash_space(namespace))
+
+    def context(self, context: Context) -> Features:
+        """Return the features of namespace x; VW leaves out those with value 0."""
+        features: Features = list(zip(self._numeric, context.numeric.tolist(), strict=True))
+        if self._levels:
+            features += [pairs[code] for pairs, code in zip(self._levels, context.categorical.tolist(), strict=True)]
+        return features
+
+    def example(self, namespaces: dict[str, Features], label: str = "") -> Example:
+        """Return an example ready for VW. The label comes first: VW's setup takes the weight from it."""
+        example = Example(self.workspace, namespaces)
+        if label:
+            example.set_label_string(label)
+        example.setup_example()
+        return example
+
+    def finish(self) -> None:
+        """Free VW's side."""
+        self.workspace.finish()
+
+
+class Memory(Model):
+    """A memory in VW that keeps the reward of a (context, action) as a multiclass label, explored epsilon-greedily.
+
+    Parameters
+    ----------
+    command, space, seed
+        As in `Model`.
+    epsilon : float
+        Share of exploration.
+    zero : int
+        The label of reward 0; reward 1 is the label after it.
+    weighted : bool
+        Whether a memory carries the importance weight 1 / (|A| p) of its action.
+    """
+
+    def __init__(self, command: str, space: Space, seed: int, epsilon: float, zero: int, weighted: bool):
+        super().__init__(command, space, seed)
+        self._epsilon, self._zero, self._weighted = epsilon, zero, weighted
+
+    def rewards(self, context: Context) -> np.ndarray:
+        """Query every action once and return the remembered rewards; a memory that has none gives 0."""
+        x, predict = self.context(context), self.workspace.predict
+        labels = [predict(self.example({"x": x, "a": action})) for action in self._actions]
+        return np.array([max(label - self._zero, 0) for label in labels], dtype=np.float64)
+
+    def probabilities(self, context: Context) -> np.ndarray:
+        """Return the probability of each action: epsilon-greedy over the remembered rewards."""
+        probabilities = np.empty(len(self._actions))
+        epsilon_greedy(self.rewards(context), self._epsilon, probabilities)
+        return probabilities
+
+    def learn(self, context: Context, action: int, reward: float, probability: float) -> None:
+        """Remember the reward of the action taken."""
+        if reward not in (0, 1):
+            raise ValueError(f"VW's memories keep rewards of 0 and 1 only, not {reward}")
+        weight = 1 / (len(self._actions) * probability) if self._weighted else 1
+        label = f"{int(reward) + self._zero} {weight}"
+        self.workspace.learn(self.example({"x": self.context(context), "a": self._actions[action]}, label))
+
+
+class Policy(Model):
+    """VW's contextual bandit over actions with features of their own, ``--cb_explore_adf``."""
+
+    def __init__(self, command: str, space: Space, seed: int):
+        super().__init__(command, space, seed)
+        self._memory = self._index("m", 0)
+
+    def probabilities(self, context: Context, memory: np.ndarray | None = None) -> np.ndarray:
+        """Return the probability of each action, whose feature m is what the memory says of it."""
+        return np.array(self.workspace.predict(self._examples(context, memory)))
+
+    def learn(
+        self, context: Context, action: int, reward: float, probability: float, memory: np.ndarray | None = None
+    ) -> None:
+        """Learn that the action taken cost -reward."""
+        self.workspace.learn(self._examples(context, memory, action, f"0:{-reward}:{probability}"))
+
+    def _examples(self, context: Context, memory: np.ndarray | None, taken: int = -1, label: str = "") -> list[Example]:
+        examples = [self.example({"x": self.context(context)}, "shared")]
+        for action, features in enumerate(self._actions):
+            namespaces = {"a": features}
+            if memory is not None and memory[action]:
+                namespaces["m"] = [(self._memory, float(memory[action]))]
+            examples.append(self.example(namespaces, label if action == taken else ""))
+        return examples
+
+
+class PolicyWithMemory:
+    """A parametric policy that is told what a memory says; both learn from every step."""
+
+    def __init__(self, memory: Memory, policy: Policy):
+        self._memory, self._policy = memory, policy
+        self._last: tuple[Context | None, np.ndarray] = (None, np.empty(0))
+
+    def probabilities(self, context: Context) -> np.ndarray:
+        """Return the probability of each action."""
+        self._last = context, self._memory.rewards(context)
+        return self._policy.probabilities(context, self._last[1])
+
+    def learn(self, context: Context, action: int, reward: float, probability: float) -> None:
+        """Learn from the reward of the action taken; the memory is asked again only if it was not asked just before."""
+        last, rewards = self._last
+        if last is not context:
+            rewards = self._memory.rewards(context)
+        self._policy.learn(context, action, reward, probability, rewards)
+        self._memory.learn(context, action, reward, probability)
+
+    def finish(self) -> None:
+        """Free VW's side."""
+        self._memory.finish()
+        self._policy.finish()
+
+
+class Strategy(Protocol):
+    """What a learner that runs on VW is made of: `Memory`, `Policy` or `PolicyWithMemory`."""
+
+    def probabilities(self, context: Context) -> np.ndarray:
+        """Return the probability of each action."""
+
+    def learn(self, context: Context, action: int, reward: float, probability: float) -> None:
+        """Learn from the reward of the action taken."""
+
+    def finish(self) -> None:
+        """Free VW's side."""
+
+
+class VWLearner(Learner):
+    """Base of the learners that run on VW: a subclass says how its strategy is built for a stream."""
+
+    _strategy: Strategy | None = None
+
+    @abstractmethod
+    def build(self, space: Space, seed: int) -> Strategy:
+        """Return a fresh strategy for a stream of this shape."""
+
+    def start(self, space: Space, seed: int) -> None:
+        """Forget everything and get ready for a stream of contexts of this shape."""
+        self.finish()
+        self._strategy = self.build(space, seed)
+
+    def predict(self, context: Context, n_actions: int) -> np.ndarray:
+        """Return the probability of each action."""
+        return self._started().probabilities(context)
+
+    def learn(self, context: Context, action: int, reward: float, probability: float) -> None:
+        """Learn from the reward of the action that was taken with this probability."""
+        self._started().learn(context, action, reward, probability)
+
+    def finish(self) -> None:
+        """Free VW's side."""
+        if self._strategy is not None:
+            self._strategy.finish()
+            self._strategy = None
+
+    def _started(self) -> Strategy:
+        if self._strategy is None:
+            raise RuntimeError(f"{type(self).__name__} has no stream yet: call start(space, seed) first")
+        return self._strategy
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A workspace cannot be pickled: the copy begins with its own start.
+        return {name: value for name, value in vars(self).items() if name != "_strategy"}
