@@ -1,0 +1,232 @@
+"""From the run log to tables, figures and the summary.
+
+``python -m analysis.report experiment=unbounded suite=embedded``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from omegaconf import DictConfig
+
+from analysis import summary
+from analysis.budgets import budget_table, draw_budgets
+from analysis.contrasts import contrasts_of, draw_contrast
+from analysis.curves import curves_of, draw_curves, mean_curves
+from analysis.paper import claims_of, verdict
+from analysis.style import label, learner_order, save
+from analysis.summary import Expected
+from analysis.sweep import draw_sweep, leaf_capacities, sweep_table
+from analysis.tidy import curve_table, final_rewards, full_length, speed_table
+from analysis.wins import Rule, compare, to_latex, to_markdown, win_table
+from experiments import store
+from experiments.cli import main
+from experiments.config import ConfigError, Study
+
+__all__ = ["Options", "write_report"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What can be chosen in a report.
+
+    Parameters
+    ----------
+    rule : Rule
+        When a difference is a win.
+    groups : Path, optional
+        A CSV file with the columns dataset and group; each group gets a win table of its own beside the one of all.
+    meta : bool
+        Whether to analyse meta-features, which needs the datasets themselves and some minutes the first time.
+    """
+
+    rule: Rule
+    groups: Path | None = None
+    meta: bool = True
+
+
+class _Writer:
+    """Where tables and figures go."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        (folder / "tables").mkdir(parents=True, exist_ok=True)
+
+    def table(self, frame: pd.DataFrame, name: str) -> None:
+        compression: Any = {"method": "gzip", "mtime": 0} if name.endswith(".gz") else None
+        frame.to_csv(
+            self.folder / "tables" / name,
+            index=False,
+            float_format="%.6g",
+            compression=compression,
+            lineterminator="\n",
+        )
+
+    def text(self, text: str, name: str) -> None:
+        (self.folder / name).write_text(text)
+
+    def figure(self, figure: Any, name: str) -> None:
+        save(figure, self.folder / "figures", name)
+
+
+def write_report(folder: Path, study: Expected, options: Options) -> Path:
+    """Write a study's tables, figures and summary from its log, for whatever part of it is there.
+
+    Parameters
+    ----------
+    folder : Path
+        The study's folder, the one with ``runs``.
+    study : Expected
+        What the study is meant to hold, and the command that runs it.
+    options : Options
+        What can be chosen.
+
+    Returns
+    -------
+    Path
+        The summary.
+    """
+    log = store.read(folder)
+    finals, failed = final_rewards(log), log[log["status"] == "error"]
+    write, sections = (
+        _Writer(folder),
+        [f"# {study.title}", summary.coverage_section(finals, study, len(failed))],
+    )
+    if finals.empty:
+        sections += [f"There is no finished run in `{folder / 'runs'}` yet: `{study.command}` makes them."]
+    else:
+        write.table(finals, "final_rewards.csv.gz")
+        sections += _wins(write, finals, options)
+        sections += _contrasts(write, finals, options.rule)
+        sections += _curves(write, log, finals, study.horizon)
+        sections += _budgets(write, finals, study.horizon, options.rule)
+        sections += _sweep(write, leaf_capacities(finals))
+        speed = speed_table(finals)
+        write.table(speed, "speed.csv")
+        sections += [summary.runs_section(speed, finals, failed)]
+    write.text("\n\n".join(section.strip() for section in sections) + "\n", "summary.md")
+    return folder / "summary.md"
+
+
+def _wins(write: _Writer, finals: pd.DataFrame, options: Options) -> list[str]:
+    learners = learner_order(finals["learner"])
+    sections = []
+    for name, part in {"": finals, **_groups(finals, options.groups)}.items():
+        table = win_table(part, learners, options.rule)
+        file = f"wins_{name}" if name else "wins"
+        write.table(table, f"{file}.csv")
+        write.text(to_latex(table), f"tables/{file}.tex")
+        write.text(to_markdown(table) + "\n", f"tables/{file}.md")
+        title = (
+            f"Wins on the group {name}: {part['dataset'].nunique()} datasets"
+            if name
+            else f"Wins: {part['dataset'].nunique()} datasets"
+        )
+        sections.append(summary.wins_section(title, table, str(options.rule)))
+    verdicts = [verdict(claim, finals, options.rule) for claim in claims_of(learners)]
+    write.table(pd.DataFrame(verdicts), "claims.csv")
+    return [*sections, summary.claims_section(verdicts)]
+
+
+def _groups(finals: pd.DataFrame, path: Path | None) -> dict[str, pd.DataFrame]:
+    if path is None:
+        return {}
+    groups = pd.read_csv(path)
+    if not {"dataset", "group"} <= set(groups.columns):
+        raise SystemExit(
+            f"{path}: report.groups must have the columns dataset and group, not {', '.join(groups.columns)}"
+        )
+    return {str(name): finals[finals["dataset"].isin(part["dataset"])] for name, part in groups.groupby("group")}
+
+
+def _contrasts(write: _Writer, finals: pd.DataFrame, rule: Rule) -> list[str]:
+    tables, figures = [], {}
+    for name, (first, second) in contrasts_of(finals["learner"].unique()).items():
+        table = compare(finals, first, second, rule)
+        if len(table):
+            tables.append(table.assign(first=first, second=second))
+            write.figure(draw_contrast(table, first, second), f"contrast_{name}")
+            figures[f"contrast_{name}"] = f"{label(first)} against {label(second)}"
+    if not tables:
+        return []
+    write.table(pd.concat(tables, ignore_index=True), "contrasts.csv")
+    return [
+        summary.figures_section("Contrasts", figures, "The difference of final progressive reward on each dataset.")
+    ]
+
+
+def _curves(write: _Writer, log: pd.DataFrame, finals: pd.DataFrame, horizon: int) -> list[str]:
+    length = full_length(finals, horizon)
+    curves = curve_table(log, length)
+    write.table(curves, "curves.csv.gz")
+    figures, means = {}, []
+    for name, learners in curves_of(finals["learner"].unique()).items():
+        table = mean_curves(curves, learners)
+        if len(table):
+            means.append(table.assign(figure=name))
+            write.figure(draw_curves(table, zoom=name == "budgets"), f"curves_{name}")
+            figures[f"curves_{name}"] = ", ".join(map(label, learners))
+    if not means:
+        return []
+    write.table(pd.concat(means, ignore_index=True), "mean_curves.csv")
+    intro = f"Only datasets with at least {length:,} interactions, the same ones for all lines of a figure."
+    if length < horizon:
+        intro += f" Fewer than half of the datasets have {horizon:,}, so the curves end at their median length."
+    return [summary.figures_section("Progressive reward over interactions", figures, intro)]
+
+
+def _budgets(write: _Writer, finals: pd.DataFrame, horizon: int, rule: Rule) -> list[str]:
+    table = budget_table(finals, horizon, rule)
+    if table.empty:
+        return []
+    write.table(table, "budgets.csv")
+    write.figure(draw_budgets(table), "budgets")
+    shown = table.assign(learner=[label(learner) for learner in table["learner"]])
+    section = summary.figures_section(
+        "Budgets", {"budgets": "Loss of reward and wins against parametric over the share of memory"}
+    )
+    return [f"{section}\n{summary.markdown_table(shown)}"]
+
+
+def _sweep(write: _Writer, studies: Mapping[str, pd.DataFrame]) -> list[str]:
+    if len(studies) < 2:
+        return []
+    table = sweep_table(studies)
+    write.table(table, "sweep.csv")
+    write.figure(draw_sweep(table), "sweep")
+    section = summary.figures_section("Side by side", {"sweep": "Mean final reward of each value"})
+    return [
+        f"{section}\n{summary.markdown_table(table.assign(learner=[label(learner) for learner in table['learner']]))}"
+    ]
+
+
+def expected(study: Study) -> Expected:
+    """Return what a study is meant to hold: what its manifest says, or the config where nothing was run yet."""
+    names = tuple(dataset if isinstance(dataset, str) else f"task-{dataset}" for dataset in study.suite.datasets)
+    overrides = "".join(f" learner.{key}={value}" for key, value in study.sweep.items())
+    return Expected(
+        title=" / ".join(study.folder.relative_to(study.results).parts),
+        datasets=names,
+        learners=tuple(study.learners),
+        seeds=study.seeds,
+        horizon=study.horizon,
+        command=f"python -m experiments.run experiment={study.name} suite={study.suite.name}{overrides}",
+    )
+
+
+def _main(study: Study, cfg: DictConfig) -> None:
+    given = cfg.report
+    try:
+        rule = Rule(str(given.rule), float(given.level), bool(given.holm))
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+    options = Options(rule, Path(given.groups) if given.groups else None, bool(given.meta))
+    print(write_report(study.folder, expected(study), options))
+
+
+if __name__ == "__main__":
+    main(_main, "report", "report")

@@ -1,0 +1,146 @@
+"""The Markdown file that a person reads first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from analysis.paper import TABLE_1, TABLE_1_DATASETS
+from analysis.style import label, learner_order
+from analysis.wins import to_markdown
+
+__all__ = ["claims_section", "coverage_section", "figures_section", "markdown_table", "runs_section", "wins_section"]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a study is meant to hold, and the command that runs it."""
+
+    title: str
+    datasets: tuple[str, ...]
+    learners: tuple[str, ...]
+    seeds: int
+    horizon: int
+    command: str
+
+
+def markdown_table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame) -> str:
+    """Return rows as a Markdown table, numbers to the right.
+
+    Examples
+    --------
+    >>> print(markdown_table([{"learner": "EMT", "runs": 1200}]))
+    | learner | runs |
+    | --- | ---: |
+    | EMT | 1,200 |
+    """
+    frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
+    sides = [" ---: |" if pd.api.types.is_numeric_dtype(frame[column]) else " --- |" for column in frame]
+    lines = [f"| {' | '.join(map(str, frame.columns))} |", f"|{''.join(sides)}"]
+    lines += [f"| {' | '.join(_cell(value) for value in row)} |" for row in frame.itertuples(index=False)]
+    return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if pd.isna(value) else f"{value:.4g}"
+    text = f"{value:,}" if isinstance(value, int) else str(value)
+    return " ".join(text.replace("|", r"\|").split())
+
+
+def coverage_section(finals: pd.DataFrame, study: Expected, n_failed: int) -> str:
+    """Say what was run, and how much of what was meant to be run is there."""
+    n_done, n_expected = len(finals), len(study.datasets) * len(study.learners) * study.seeds
+    size = f"{len(study.datasets)} datasets, {study.seeds} seeds, {len(study.learners)} learners"
+    share = f"{n_done:,} of {n_expected:,} runs are done ({n_done / max(n_expected, 1):.1%}), {n_failed:,} failed"
+    lines = ["## What was run", "", f"{share}: {size}, at most {study.horizon:,} interactions a run.", ""]
+    if n_done < n_expected:
+        lines += [f"What is missing is run by `{study.command}`, which goes on where it stopped.", ""]
+    rows = []
+    for learner in learner_order({*study.learners, *finals["learner"]}):
+        part = finals[finals["learner"] == learner]
+        complete = part.groupby("dataset")["seed"].nunique() >= study.seeds
+        rows.append({"learner": label(learner), "runs done": len(part), "datasets": part["dataset"].nunique()})
+        rows[-1] |= {"datasets with all seeds": int(complete.sum()), "interactions": int(part["n_steps"].sum())}
+    return "\n".join([*lines, markdown_table(rows)])
+
+
+def wins_section(title: str, table: pd.DataFrame, rule: str) -> str:
+    """Show the counts, the ties and losses behind them, and the paper's Table 1 beside ours as percentages."""
+    place = {learner: index for index, learner in enumerate(dict.fromkeys(table["row"]))}
+    pairs: list[dict[str, Any]] = table.to_dict("records")  # type: ignore[assignment]
+    once = [
+        {
+            "pair": f"{label(pair['row'])} : {label(pair['column'])}",
+            **{name: pair[name] for name in ("wins", "ties", "losses", "datasets")},
+            "seeds": f"{pair['fewest_seeds']} to {pair['most_seeds']}",
+        }
+        for pair in pairs
+        if place[pair["row"]] < place[pair["column"]]
+    ]
+    lines = [f"## {title}", "", f"On how many datasets the row beats the column ({rule}).", "", to_markdown(table), ""]
+    lines += _beside_table_1(pairs)
+    lines += ["Only datasets that both learners finished count, paired by the seeds that both have:", ""]
+    return "\n".join([*lines, markdown_table(once)])
+
+
+def _beside_table_1(pairs: list[dict[str, Any]]) -> list[str]:
+    ours = {(pair["row"], pair["column"]): pair for pair in pairs if pair["datasets"]}
+    learners = [name for name in TABLE_1 if any(name in pair for pair in ours)]
+    rows = []
+    for row in learners:
+        cells = {"": label(row)}
+        for column in learners:
+            pair = ours.get((row, column))
+            here = f"{pair['wins'] / pair['datasets']:.0%}" if pair else "?"
+            published = TABLE_1[row].get(column, 0) / TABLE_1_DATASETS
+            cells[label(column)] = "---" if row == column else f"{here} ({published:.0%})"
+        rows.append(cells)
+    text = f"As shares of the datasets, in brackets those of the paper's Table 1 ({TABLE_1_DATASETS} datasets):"
+    return [text, "", markdown_table(rows), ""] if len(learners) > 1 else []
+
+
+def claims_section(verdicts: list[dict[str, Any]]) -> str:
+    """List each claim with its verdict and the numbers behind it."""
+    rows = [
+        {
+            "claim": verdict["claim"],
+            "verdict": f"**{verdict['verdict']}**",
+            "wins": verdict["wins"],
+            "ties": verdict["ties"],
+            "losses": verdict["losses"],
+            "datasets": verdict["datasets"],
+            "seeds (median)": verdict["seeds"],
+            "mean difference": f"{verdict['mean']:+.4f}" if verdict["datasets"] else "",
+            "paper": verdict["published"],
+            "holds where": verdict["rule"],
+        }
+        for verdict in verdicts
+    ]
+    return "\n".join(["## The paper's claims", "", markdown_table(rows), ""])
+
+
+def figures_section(title: str, figures: Mapping[str, str], intro: str = "") -> str:
+    """Embed figures: name of the file and what it shows."""
+    lines = [f"## {title}", ""] + ([intro, ""] if intro else [])
+    for name, text in figures.items():
+        lines += [f"{text} ([PDF](figures/{name}.pdf))", "", f"![{text}](figures/{name}.png)", ""]
+    return "\n".join(lines)
+
+
+def runs_section(speed: pd.DataFrame, finals: pd.DataFrame, failed: pd.DataFrame, n_listed: int = 10) -> str:
+    """Show the time that was spent, the slowest runs and the failed ones."""
+    speed = speed.assign(learner=[label(learner) for learner in speed["learner"]], hours=speed["seconds"] / 3600)
+    columns = {"hours": "core-hours", "per_second": "interactions a second and core"}
+    lines = ["## Time and failures", "", markdown_table(speed.drop(columns="seconds").rename(columns=columns)), ""]
+    slowest = finals.sort_values(["seconds", "dataset"], ascending=[False, True]).head(n_listed)
+    lines += ["Slowest runs:", "", markdown_table(slowest[["learner", "dataset", "seed", "n_steps", "seconds"]]), ""]
+    if len(failed):
+        lines += [f"{len(failed)} failed runs" + (f", the first {n_listed}:" if len(failed) > n_listed else ":"), ""]
+        lines += [markdown_table(failed[["id", "message"]].head(n_listed)), ""]
+    else:
+        lines += ["No run failed.", ""]
+    return "\n".join(lines)

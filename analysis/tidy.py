@@ -1,0 +1,107 @@
+"""Tidy tables from the run log: final rewards a run, and thinned curves a dataset and learner."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["count_text", "curve_table", "final_rewards", "full_length", "speed_table"]
+
+
+def _done(log: pd.DataFrame) -> pd.DataFrame:
+    """Return one finished run for each id: a failed run that succeeded later counts as done."""
+    return log[log["status"] == "done"].drop_duplicates("id", keep="last")
+
+
+def final_rewards(log: pd.DataFrame) -> pd.DataFrame:
+    """Return the final progressive reward of every finished run.
+
+    Parameters
+    ----------
+    log : DataFrame
+        The run log, as `experiments.store.read` returns it.
+
+    Returns
+    -------
+    DataFrame
+        Columns dataset, learner, seed, n_steps, reward and seconds, sorted.
+
+    Examples
+    --------
+    >>> row = {"id": "emt/iris/seed-00", "status": "done", "dataset": "iris", "learner": "emt", "seed": 0}
+    >>> row |= {"n_steps": 10, "rewards": np.packbits([1, 0, 1, 1, 1, 0, 0, 1, 1, 0]).tobytes(), "seconds": 0.1}
+    >>> final_rewards(pd.DataFrame([row]))["reward"].item()
+    0.6
+    """
+    done = _done(log)
+    counts = [int.from_bytes(packed, "big").bit_count() for packed in done["rewards"]]
+    finals = done[["dataset", "learner", "seed", "n_steps", "seconds"]].assign(
+        reward=np.array(counts, dtype=float) / done["n_steps"].to_numpy()
+    )
+    return finals.sort_values(["dataset", "learner", "seed"], ignore_index=True)
+
+
+def full_length(finals: pd.DataFrame, horizon: int) -> int:
+    """Return how many interactions the curves have, and so which datasets are in them.
+
+    That is the horizon where at least half of the datasets reach it, as in the paper; else the lower median of their
+    lengths, so that a suite of short sets has curves too, and no curve changes its datasets on the way.
+
+    Examples
+    --------
+    >>> full_length(pd.DataFrame({"dataset": ["a", "b", "c"], "n_steps": [150, 178, 4000]}), horizon=4000)
+    178
+    >>> full_length(pd.DataFrame({"dataset": ["a", "b", "c"], "n_steps": [150, 4000, 4000]}), horizon=4000)
+    4000
+    """
+    lengths = np.sort(finals.groupby("dataset")["n_steps"].max().to_numpy())
+    if (lengths >= horizon).sum() * 2 >= len(lengths):
+        return horizon
+    return int(lengths[(len(lengths) - 1) // 2])
+
+
+def curve_table(log: pd.DataFrame, length: int, n_points: int = 50) -> pd.DataFrame:
+    """Return the progressive reward at evenly spaced steps, averaged over seeds, of every dataset with that many steps.
+
+    Returns
+    -------
+    DataFrame
+        Columns dataset, learner, step, reward (mean over seeds of the mean reward so far) and seeds.
+    """
+    steps = np.unique(np.linspace(0, length, n_points + 1).astype(int)[1:])
+    done = _done(log)
+    parts = []
+    for (dataset, learner), runs in done[done["n_steps"] >= length].groupby(["dataset", "learner"], sort=True):
+        total = np.zeros(length)
+        for packed in runs["rewards"]:
+            total += np.unpackbits(np.frombuffer(packed, np.uint8), count=length)
+        reward = np.cumsum(total)[steps - 1] / steps / len(runs)
+        parts.append(
+            pd.DataFrame({"dataset": dataset, "learner": learner, "step": steps, "reward": reward, "seeds": len(runs)})
+        )
+    return (
+        pd.concat(parts, ignore_index=True)
+        if parts
+        else pd.DataFrame(columns=["dataset", "learner", "step", "reward", "seeds"])
+    )
+
+
+def speed_table(finals: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs, interactions and seconds of each learner, and how many interactions a core does a second."""
+    sums = finals.groupby("learner").agg(
+        runs=("seed", "size"), interactions=("n_steps", "sum"), seconds=("seconds", "sum")
+    )
+    sums["per_second"] = sums["interactions"] / sums["seconds"]
+    return sums.reset_index()
+
+
+def count_text(datasets: float, fewest: float, most: float) -> str:
+    """Say on how many datasets and seeds something stands.
+
+    Examples
+    --------
+    >>> count_text(2, 1, 50), count_text(1, 50, 50)
+    ('2 datasets, 1 to 50 seeds', '1 dataset, 50 seeds')
+    """
+    seeds = f"{most:.0f}" if fewest == most else f"{fewest:.0f} to {most:.0f}"
+    return f"{datasets:.0f} dataset{'' if datasets == 1 else 's'}, {seeds} seed{'' if most == 1 else 's'}"
