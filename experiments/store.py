@@ -1,8 +1,8 @@
 """The run log: its schema, its writing and its reading.
 
 A study's folder is ``<results>/<experiment>/<suite>/``: a ``manifest.json`` that says what is meant to be run, and
-``runs/*.parquet`` with one row a run. A file is written beside and renamed into place, so a file that has its name is whole;
-many small files are merged into one now and then, and a run that is in two files counts once.
+``runs/*.parquet`` with one row a run. A file is written beside and renamed into place, so a file that
+has its name is whole; many small files are merged into one now and then, and a run that is in two files counts once.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def append(folder: str | Path, rows: Iterable[dict[str, Any]], provenance: dict[
 
 
 def compact(folder: str | Path, provenance: dict[str, Any], shard: str = "all") -> None:
-    """Merge the files of one writer into one. Stopped at any moment it loses nothing: a run in two files counts once."""
+    """Merge the files of one writer into one. Stopped at any moment it loses nothing: a run in two files is one."""
     runs = Path(folder) / "runs"
     for leftover in runs.glob(f".{shard}-*"):
         leftover.unlink()
@@ -161,7 +161,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any] | None:
 
 
 def write_manifest(folder: str | Path, manifest: dict[str, Any]) -> None:
-    """Write what a study's folder is meant to hold; the first thing a run does, so that an unwritable folder shows at once."""
+    """Write what a study's folder is meant to hold; done first, so that an unwritable folder shows at once."""
     folder = Path(folder)
     with _clear_errors(folder):
         (folder / "runs").mkdir(parents=True, exist_ok=True)
@@ -209,8 +209,8 @@ def _clear_errors(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise LogError(
-            f"cannot write to {folder}: {error.strerror or error}. Everything logged before is kept; free some space or make "
-            f"the folder writable (or choose another one with results=<folder>), then give the same command again"
+            f"cannot write to {folder}: {error.strerror or error}. What was logged before is kept; free some space or "
+            f"make the folder writable (or choose another one with results=<folder>), then give the same command again"
         ) from error
 
 

@@ -1,0 +1,114 @@
+"""The command line of every verb: Hydra composes, sweeps and hands over; what is wrong is said in one line."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import hydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
+
+from emt.data import DatasetError
+from experiments.config import CONF, ConfigError, Study, names, nearest, plain, study
+from experiments.store import LogError
+
+__all__ = ["compose", "main"]
+
+
+def compose(overrides: Iterable[str] = (), config_name: str = "config") -> DictConfig:
+    """Compose a config as the command line does."""
+    with hydra.initialize_config_dir(str(CONF), version_base="1.3"):
+        return hydra.compose(config_name, [_open(override) for override in overrides])
+
+
+def main(task: Callable[[Study, DictConfig], int | None], config_name: str = "config", *options: str) -> None:
+    """Run a verb from the command line, once or for each value of a sweep, and exit with its status.
+
+    What the user can put right ends in one line on standard error and status 2. All values of a sweep are checked
+    before the first is run.
+
+    Parameters
+    ----------
+    task : callable
+        Takes the checked study and the whole config; returns its exit status (None is 0).
+    config_name : str
+        The file in ``conf``.
+    *options : str
+        Keys of the verb's own in that file.
+    """
+    statuses = [0]
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # or Hydra would print and exit by itself
+    sys.argv[1:] = [_open(argument) for argument in sys.argv[1:]]
+
+    def job(cfg: DictConfig) -> None:
+        with _errors_in_one_line():  # here too, or Hydra would add lines of its own
+            statuses.append(task(study(cfg, *options), cfg) or 0)
+
+    with _errors_in_one_line():
+        if {"-m", "--multirun"} & set(sys.argv):
+            for overrides in _sweep(sys.argv[1:]):
+                study(compose(overrides, config_name), *options)
+        hydra.main(version_base="1.3", config_path=str(CONF), config_name=config_name)(job)()
+    sys.exit(max(statuses))
+
+
+@contextmanager
+def _errors_in_one_line() -> Iterator[None]:
+    try:
+        yield
+    except (ConfigError, LogError, DatasetError) as error:
+        problem = str(error)
+    except (HydraException, OmegaConfBaseException) as error:
+        problem = _in_our_words(error)
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        sys.exit(130)
+    else:
+        return
+    print(f"error: {problem}", file=sys.stderr)
+    sys.exit(2)
+
+
+def _in_our_words(error: Exception) -> str:
+    """Say what is wrong with an override that Hydra refused, with the nearest names that it would take."""
+    text = " ".join(str(error).split())
+    if (unknown := re.search(r"Could not find '(\w+)/([^']*)'", text)) and (CONF / unknown[1]).is_dir():
+        group, choice = unknown.groups()
+        return f"{group}={choice}: there is no conf/{group}/{choice}.yaml; {nearest(choice, names(group))}"
+    if unknown := re.search(r"Could not override '([^']*)'", text):
+        key = unknown[1]
+        if key == "learner":
+            return "learner=...: a study has a list of learners: learners=[emt,pemt]"
+        return f"there is no key {key!r}; {nearest(key, _keys(plain(compose())))}"
+    return text
+
+
+def _open(argument: str) -> str:
+    # Any parameter of any learner may be given; Hydra wants a + before a key that the config does not list.
+    return f"++{argument}" if argument.startswith("learner.") else argument
+
+
+def _sweep(arguments: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the overrides of each job of a multirun."""
+    overrides = [argument for argument in arguments if "=" in argument and not argument.startswith(("-", "hydra"))]
+    choices = [
+        [f"{part.get_key_element()}={value}" for value in part.sweep_string_iterator()]
+        if part.is_sweep_override()
+        else [part.input_line or ""]
+        for part in OverridesParser.create().parse_overrides(overrides)
+    ]
+    return map(list, itertools.product(*choices))
+
+
+def _keys(values: dict[str, Any], prefix: str = "") -> list[str]:
+    """Return all keys of a config, with dots."""
+    below = [_keys(value, f"{prefix}{key}.") for key, value in values.items() if isinstance(value, dict)]
+    return [f"{prefix}{key}" for key in values] + list(itertools.chain(*below))
