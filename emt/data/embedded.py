@@ -29,7 +29,7 @@ def _from_sklearn(name: str, loader: Callable) -> Dataset:
 
 
 def _iris(name: str) -> Dataset:
-    """Return the iris set as UCI and OpenML (data 61) have it: two rows differ from Fisher's and scikit-learn's numbers."""
+    """Return the iris set of UCI and OpenML (data 61); two of its rows differ from Fisher's and scikit-learn's."""
     bunch = sklearn.datasets.load_iris()
     bunch.data[[34, 37]] = [4.9, 3.1, 1.5, 0.1]
     return _from_sklearn(name, lambda: bunch)

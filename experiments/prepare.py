@@ -1,0 +1,113 @@
+"""Get every dataset of a suite ready, once: ``python -m experiments.prepare suite=paper``.
+
+The only verb that uses the network. What is prepared and intact is skipped, so it can be stopped and started at will;
+what fails never stops the rest, and is listed at the end with the reason.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+
+from omegaconf import DictConfig
+from tqdm import tqdm
+
+from emt.data import DatasetError, load, prepared
+from emt.data.load import name_of
+from experiments.cli import main
+from experiments.config import Study
+
+__all__ = ["prepare", "verify"]
+
+PREPARED, THERE, AGAIN, BUILT_IN, FAILED = "prepared", "already there", "prepared again", "built in", "failed"
+Outcome = tuple[str, str]
+
+
+def prepare(dataset: str | int) -> Outcome:
+    """Get one dataset ready.
+
+    Parameters
+    ----------
+    dataset : str or int
+        The name of an embedded set, which needs nothing, or the id of an OpenML task.
+
+    Returns
+    -------
+    outcome : str
+        "prepared", "already there", "prepared again" (a broken file was set aside), "built in" or "failed".
+    detail : str
+        Why it failed, or which file was set aside.
+
+    Examples
+    --------
+    >>> prepare("digits")
+    ('built in', '')
+    """
+    name, outcome, detail = name_of(dataset), PREPARED, ""
+    try:
+        if isinstance(dataset, str):
+            load(dataset)
+            return BUILT_IN, ""
+        try:
+            prepared.read(name)
+            outcome = THERE
+        except FileNotFoundError:
+            _fetch(dataset)
+        except prepared.BrokenFile as error:
+            outcome, detail = AGAIN, f"{error}; it is now {prepared.set_aside(name)}"
+            _fetch(dataset)
+        prepared.record_failure(name, None)
+    except DatasetError as error:
+        outcome, detail = FAILED, str(error)
+    except Exception as error:  # one dataset must never stop the others
+        outcome, detail = FAILED, f"unexpected {type(error).__name__}: {error}"
+    if outcome == FAILED:
+        prepared.record_failure(name, detail)
+    return outcome, detail
+
+
+def _fetch(task_id: int) -> None:
+    from emt.data.openml_tasks import fetch  # the client takes a second to import: only where it is needed
+
+    prepared.write(fetch(task_id))
+
+
+def verify(dataset: str | int) -> Outcome:
+    """Check one dataset without changing anything; the outcome is "intact" or "failed"."""
+    try:
+        load(dataset)
+    except DatasetError as error:
+        return FAILED, str(error)
+    return "intact", ""
+
+
+def _all(datasets: Iterable[str | int], do: Callable[[str | int], Outcome]) -> dict[str, Outcome]:
+    outcomes = {}
+    with tqdm(list(datasets), unit="dataset", disable=not sys.stderr.isatty()) as bar:
+        for dataset in bar:
+            bar.set_postfix_str(name_of(dataset))
+            outcomes[name_of(dataset)] = do(dataset)
+    return outcomes
+
+
+def _summary(outcomes: dict[str, Outcome]) -> str:
+    """Return a table of how many came out how, with a line for each that needs to be looked at."""
+    states = [outcome for outcome, _ in outcomes.values()]
+    lines = [f"{state:<16}{states.count(state):>5}" for state in sorted(set(states), key=lambda state: state == FAILED)]
+    width = max(map(len, outcomes))
+    return "\n".join(lines + [f"  {name:<{width}}  {detail}" for name, (_, detail) in outcomes.items() if detail])
+
+
+def _run(study: Study, cfg: DictConfig) -> int:
+    check_only = bool(cfg.verify)
+    try:
+        outcomes = _all(study.suite.datasets, verify if check_only else prepare)
+    finally:
+        if not check_only:
+            prepared.write_manifest()
+    print(f"suite {study.suite.name}, store {prepared.folder()}\n{_summary(outcomes)}")
+    return int(any(outcome == FAILED for outcome, _ in outcomes.values()))
+
+
+if __name__ == "__main__":
+    main(_run, "prepare", "verify")
