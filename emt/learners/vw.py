@@ -4,15 +4,20 @@ Namespace ``x`` is the context: numeric column i is feature i, and each level of
 feature, an indicator, numbered on from there. Namespace ``a`` is the indicator of the action, and ``m`` what a memory
 says of it. An index is the one that VW's text format would give to the name ``str(number)``: examples from pairs give
 the predictions of text, without the writing and parsing of it.
+
+VW's bindings (`pylibvw`) are called directly where a step passes: the checks in pyvw around a prediction cost ten
+times the prediction.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, Protocol
 
 import numpy as np
+import pylibvw
 from vowpalwabbit import Workspace
 from vowpalwabbit.pyvw import Example
 
@@ -23,6 +28,7 @@ from emt.learners.base import Learner
 __all__ = ["Memory", "Model", "Policy", "PolicyWithMemory", "Strategy", "VWLearner"]
 
 Features = list[tuple[int, float]]
+_ACTION = ord("a")
 
 
 class Model:
@@ -91,17 +97,25 @@ class Memory(Model):
     def __init__(self, command: str, space: Space, seed: int, epsilon: float, zero: int, weighted: bool):
         super().__init__(command, space, seed)
         self._epsilon, self._zero, self._weighted = epsilon, zero, weighted
+        alone = [self.example({"a": features}) for features in self._actions]
+        self._action_indices = [pylibvw.example.feature(example, _ACTION, 0) for example in alone]
 
-    def rewards(self, context: Context) -> np.ndarray:
+    def rewards(self, context: Context) -> list[int]:
         """Query every action once and return the remembered rewards; a memory that has none gives 0."""
-        x, predict = self.context(context), self.workspace.predict
-        labels = [predict(self.example({"x": x, "a": action})) for action in self._actions]
-        return np.array([max(label - self._zero, 0) for label in labels], dtype=np.float64)
+        example = self.example({"x": self.context(context), "a": self._actions[0]})
+        rewards = []
+        for index in self._action_indices:
+            # The queries of a context differ in the action's indicator only: put in place, not built anew.
+            pylibvw.example.pop_feature(example, _ACTION)
+            pylibvw.example.push_hashed_feature(example, _ACTION, index, 1.0)
+            pylibvw.vw.predict(self.workspace, example)
+            rewards.append(max(example.get_multiclass_prediction() - self._zero, 0))
+        return rewards
 
     def probabilities(self, context: Context) -> np.ndarray:
         """Return the probability of each action: epsilon-greedy over the remembered rewards."""
         probabilities = np.empty(len(self._actions))
-        epsilon_greedy(self.rewards(context), self._epsilon, probabilities)
+        epsilon_greedy(np.array(self.rewards(context), dtype=np.float64), self._epsilon, probabilities)
         return probabilities
 
     def learn(self, context: Context, action: int, reward: float, probability: float) -> None:
@@ -110,34 +124,40 @@ class Memory(Model):
             raise ValueError(f"VW's memories keep rewards of 0 and 1 only, not {reward}")
         weight = 1 / (len(self._actions) * probability) if self._weighted else 1
         label = f"{int(reward) + self._zero} {weight}"
-        self.workspace.learn(self.example({"x": self.context(context), "a": self._actions[action]}, label))
+        example = self.example({"x": self.context(context), "a": self._actions[action]}, label)
+        pylibvw.vw.learn(self.workspace, example)
 
 
 class Policy(Model):
-    """VW's contextual bandit over actions with features of their own, ``--cb_explore_adf``."""
+    """VW's contextual bandit over actions with features of their own, ``--cb_explore_adf``.
+
+    The context is VW's shared example. An action's own example is the same at every step, with or without feature m:
+    both are made once.
+    """
 
     def __init__(self, command: str, space: Space, seed: int):
         super().__init__(command, space, seed)
-        self._memory = self._index("m", 0)
+        remembered = {"m": [(self._index("m", 0), 1.0)]}
+        self._namespaces = [({"a": features}, {"a": features, **remembered}) for features in self._actions]
+        self._examples = [[self.example(namespaces) for namespaces in pair] for pair in self._namespaces]
+        self._nothing = [0] * space.n_actions
 
-    def probabilities(self, context: Context, memory: np.ndarray | None = None) -> np.ndarray:
-        """Return the probability of each action, whose feature m is what the memory says of it."""
-        return np.array(self.workspace.predict(self._examples(context, memory)))
+    def probabilities(self, context: Context, memory: Sequence[int] | None = None) -> np.ndarray:
+        """Return the probability of each action; those whose remembered reward is 1 have the feature m."""
+        shared = self.example({"x": self.context(context)}, "shared")
+        actions = [pair[m] for pair, m in zip(self._examples, memory or self._nothing, strict=True)]
+        pylibvw.vw.predict_multi(self.workspace, [shared, *actions])
+        return np.array(shared.get_action_scores())
 
     def learn(
-        self, context: Context, action: int, reward: float, probability: float, memory: np.ndarray | None = None
+        self, context: Context, action: int, reward: float, probability: float, memory: Sequence[int] | None = None
     ) -> None:
         """Learn that the action taken cost -reward."""
-        self.workspace.learn(self._examples(context, memory, action, f"0:{-reward}:{probability}"))
-
-    def _examples(self, context: Context, memory: np.ndarray | None, taken: int = -1, label: str = "") -> list[Example]:
-        examples = [self.example({"x": self.context(context)}, "shared")]
-        for action, features in enumerate(self._actions):
-            namespaces = {"a": features}
-            if memory is not None and memory[action]:
-                namespaces["m"] = [(self._memory, float(memory[action]))]
-            examples.append(self.example(namespaces, label if action == taken else ""))
-        return examples
+        memory = memory or self._nothing
+        shared = self.example({"x": self.context(context)}, "shared")
+        actions = [pair[m] for pair, m in zip(self._examples, memory, strict=True)]
+        actions[action] = self.example(self._namespaces[action][memory[action]], f"0:{-reward}:{probability}")
+        pylibvw.vw.learn_multi(self.workspace, [shared, *actions])
 
 
 class PolicyWithMemory:
@@ -145,7 +165,7 @@ class PolicyWithMemory:
 
     def __init__(self, memory: Memory, policy: Policy):
         self._memory, self._policy = memory, policy
-        self._last: tuple[Context | None, np.ndarray] = (None, np.empty(0))
+        self._last: tuple[Context | None, list[int]] = (None, [])
 
     def probabilities(self, context: Context) -> np.ndarray:
         """Return the probability of each action."""
