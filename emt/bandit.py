@@ -45,9 +45,9 @@ class Space:
 class Environment:
     """The bandit that a classification dataset becomes.
 
-    At most ``horizon`` rows are taken at random, once per dataset: every seed sees the same rows, and a seed changes their
-    order only. Each numeric column of the taken rows is scaled by 1 / (max - min), without a shift; a constant column stays
-    as it is. An action is right (reward 1) when it is the row's label.
+    At most ``horizon`` rows are taken at random, once per dataset: every seed sees the same rows, and a seed changes
+    their order only. Each numeric column of the taken rows is scaled by 1 / (max - min), without a shift; a constant
+    column stays as it is. An action is right (reward 1) when it is the row's label.
 
     Parameters
     ----------
@@ -80,6 +80,8 @@ class Environment:
     def __init__(self, dataset: Dataset, seed: int, horizon: int = 4000):
         if horizon < 1:
             raise ValueError(f"horizon must be at least 1, not {horizon}")
+        if not len(dataset):
+            raise ValueError(f"dataset {dataset.name!r} has no rows")
         self.dataset, self.seed, self.horizon = dataset, seed, horizon
         taken = np.arange(len(dataset))
         if len(dataset) > horizon:
@@ -87,7 +89,8 @@ class Environment:
         order = taken[np.random.default_rng(seed_sequence("order", dataset.name, seed)).permutation(len(taken))]
         numeric = dataset.numeric[order]
         if numeric.size:
-            extent = numeric.max(axis=0) - numeric.min(axis=0)
+            # In double precision: the extent of a float32 column need not fit into float32.
+            extent = numeric.max(axis=0).astype(np.float64) - numeric.min(axis=0)
             numeric = numeric / np.where(extent > 0, extent, 1)
         self.numeric: np.ndarray = np.ascontiguousarray(numeric, dtype=np.float32)
         self.categorical: np.ndarray = np.ascontiguousarray(dataset.categorical[order], dtype=np.int32)
