@@ -21,7 +21,7 @@ class PCMT(VWLearner):
     epsilon : float
         Share of exploration, spread over all actions.
     bits : int
-        The parametric model has 2**bits weights.
+        The parametric model has 2**bits weights, as in `VWParametric`.
     max_nodes, leaf_multiplier, dream_repeats, alpha
         As in `CMT`.
 
@@ -37,7 +37,7 @@ class PCMT(VWLearner):
     def __init__(
         self,
         epsilon: float = 0.1,
-        bits: int = 18,
+        bits: int = 26,
         max_nodes: int = 2000,
         leaf_multiplier: int = 9,
         dream_repeats: int = 10,

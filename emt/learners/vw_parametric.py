@@ -26,7 +26,8 @@ class VWParametric(VWLearner):
     epsilon : float
         Share of exploration, spread over all actions.
     bits : int
-        The model has 2**bits weights; features are hashed into them. VW's default is 18.
+        The model has 2**bits weights, into which features are hashed. At VW's default of 18, the 20,000 features of
+        digits lose about .03 of reward to collisions; at 26 there are none to speak of, as in `Parametric`.
 
     Examples
     --------
@@ -37,7 +38,7 @@ class VWParametric(VWLearner):
     (150, True)
     """
 
-    def __init__(self, epsilon: float = 0.1, bits: int = 18):
+    def __init__(self, epsilon: float = 0.1, bits: int = 26):
         self.epsilon, self.bits = epsilon, bits
 
     def build(self, space: Space, seed: int) -> Policy:
