@@ -1,0 +1,183 @@
+"""How blocks of runs are played: in this process, in worker processes here, or on a Dask cluster."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import lru_cache
+from multiprocessing import get_context
+from typing import Any
+
+import joblib
+import numpy as np
+
+from emt import Environment, evaluate
+from emt.data import Dataset, DatasetError, load
+from experiments.config import ConfigError, Engine, instantiate
+from experiments.plan import Block, Run, run_key
+from experiments.store import pack
+
+__all__ = ["execute", "n_workers", "play"]
+
+Row = dict[str, Any]
+
+
+def execute(work: Iterator[Block], engine: Engine) -> Generator[list[Row], None, None]:
+    """Play blocks and yield their rows of the log as they come in.
+
+    A worker that dies takes the pool with it. Every run that was on its way is then played once more, alone in a
+    process of its own; one that kills that process too is a failure, and the rest goes on in a new pool.
+
+    Parameters
+    ----------
+    work : iterator of Block
+        Taken from as workers become free.
+    engine : Engine
+        Where to play.
+
+    Yields
+    ------
+    list of dict
+        The rows of a block.
+    """
+    if engine.name == "serial":
+        yield from map(play, work)
+    elif engine.name == "local" and n_workers(engine) == 1:
+        yield from _alone(work, lives=2)
+    else:
+        with _pool(engine) as death:
+            while suspects := (yield from _together(work, death)):
+                yield from _alone(suspects, lives=1)
+
+
+def n_workers(engine: Engine) -> int:
+    """Return how many runs are played at a time; of a cluster elsewhere that is not known, and is taken as 1."""
+    if engine.name == "serial" or engine.address:
+        return 1
+    return joblib.cpu_count() if engine.n_jobs == -1 else engine.n_jobs
+
+
+def play(block: Block) -> list[Row]:
+    """Play the runs of a block, each from a fresh start; what goes wrong in a run is its row."""
+    return [_play(block, seed) for seed in block.seeds]
+
+
+def _play(block: Block, seed: int) -> Row:
+    started = time.perf_counter()
+    try:
+        dataset = _load(block.source.reference)
+        if dataset.fingerprint != block.source.fingerprint:
+            raise DatasetError(f"{dataset.name} is not the same here as where the study was started; prepare it again")
+        learner = instantiate(block.learner, block.config)
+        environment = Environment(dataset, seed, block.horizon)
+        started = time.perf_counter()
+        rewards = np.asarray(evaluate(learner, environment))
+        seconds = time.perf_counter() - started
+        if rewards.shape != (len(environment),) or not np.isin(rewards, (0, 1)).all():
+            raise ValueError(f"learner {block.learner} gave no 0 or 1 for each of {len(environment)} steps")
+    except Exception as error:
+        lines = traceback.format_exception(error)
+        return _row(block, seed, "error", "".join(lines[-4:]).strip(), time.perf_counter() - started)
+    return _row(block, seed, "done", learner.note, seconds, rewards)
+
+
+def _row(block: Block, seed: int, status: str, message: str, seconds: float, rewards: np.ndarray | None = None) -> Row:
+    source = block.source
+    return {
+        "id": Run(source.name, block.learner, seed).id,
+        "key": run_key(source.fingerprint, block.horizon, block.params, seed),
+        "task": source.reference if isinstance(source.reference, int) else -1,
+        "dataset": source.name,
+        "learner": block.learner,
+        "seed": seed,
+        "status": status,
+        "message": message,
+        "n_steps": 0 if rewards is None else len(rewards),
+        "rewards": b"" if rewards is None else pack(rewards),
+        "seconds": seconds,
+    }
+
+
+@lru_cache(maxsize=4)  # blocks of one dataset tend to follow each other
+def _load(reference: str | int) -> Dataset:
+    return load(reference)
+
+
+def _play_in_worker(number: int, block: Block) -> tuple[int, list[Row]]:
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C too, and ends its workers
+    return number, play(block)
+
+
+def _together(work: Iterator[Block], death: type[Exception]) -> Generator[list[Row], None, list[Block]]:
+    """Play blocks in a pool until none is left or a worker dies; return those that were on their way when it did."""
+    flying: dict[int, Block] = {}
+    lock = threading.Lock()  # joblib takes blocks from threads of its own
+    open_ = True
+
+    def departures() -> Iterator[Any]:
+        number = 0
+        while True:
+            with lock:
+                block = next(work, None) if open_ else None
+                if block is None:
+                    return
+                flying[number] = block
+            yield joblib.delayed(_play_in_worker)(number, block)
+            number += 1
+
+    try:
+        parallel = joblib.Parallel(batch_size=1, pre_dispatch="2*n_jobs", return_as="generator_unordered")
+        for number, rows in parallel(departures()):
+            del flying[number]
+            yield rows
+    except death:
+        pass
+    finally:
+        with lock:
+            open_ = False
+    return list(flying.values())
+
+
+@contextmanager
+def _pool(engine: Engine) -> Iterator[type[Exception]]:
+    """Have joblib use the engine's workers; yield what it raises when one of them dies."""
+    if engine.name == "local":
+        with joblib.parallel_config("loky", n_jobs=n_workers(engine), inner_max_num_threads=1):
+            yield BrokenProcessPool
+        return
+    try:
+        from experiments.cluster import KilledWorker, cluster
+    except ImportError as error:
+        raise ConfigError(f"engine=dask needs dask: pip install 'dask[distributed]' ({error})") from error
+    with cluster(engine.address, n_workers(engine)) as backend, joblib.parallel_config(backend):
+        yield KilledWorker
+
+
+def _alone(work: Iterable[Block], lives: int) -> Iterator[list[Row]]:
+    """Play one run at a time in a process of its own, which a run may kill as often as it has lives."""
+    pool = None
+    try:
+        for run in (run for block in work for run in block.split()):
+            for _ in range(lives):
+                pool = pool or ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+                try:
+                    _, rows = pool.submit(_play_in_worker, 0, run).result()
+                    break
+                except BrokenProcessPool:
+                    pool = None
+            else:
+                message = "its worker process died twice (out of memory, or a crash in compiled code)"
+                rows = [_row(run, run.seeds[0], "error", message, 0.0)]
+            yield rows
+    finally:
+        if pool:
+            for process in pool._processes.values():
+                process.kill()
+            pool.shutdown()

@@ -1,0 +1,104 @@
+"""How far a study is: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from tqdm import tqdm
+
+from experiments.plan import Costs, Plan, Run
+
+__all__ = ["Progress", "duration", "work_left"]
+
+LINE_SECONDS = 30.0
+
+
+class Progress:
+    """Runs done and failed, interactions per second and the time left, which follows from what each learner costs.
+
+    Parameters
+    ----------
+    plan : Plan
+        The study.
+    left : iterable of Run
+        What is to be done now.
+    costs : Costs
+        Kept up to date from the rows that come in.
+    """
+
+    def __init__(self, plan: Plan, left: Iterable[Run], costs: Costs):
+        self._plan, self._costs = plan, costs
+        self._left = Counter((run.dataset, run.learner) for run in left)
+        self._total = self._left.total()
+        self._started = self._said = time.monotonic()
+        self._failed = self._steps = 0
+        self._busy = 0.0
+        self._bar = tqdm(total=self._total, unit="run", bar_format="{percentage:3.0f}%|{bar}|{postfix}", disable=None)
+
+    def add(self, rows: Iterable[dict[str, Any]]) -> None:
+        """Take note of runs that are done or failed, and show it."""
+        n_rows = 0
+        for row in rows:
+            run = Run(row["dataset"], row["learner"], row["seed"])
+            self._left[run.dataset, run.learner] -= 1
+            n_rows += 1
+            self._steps += row["n_steps"]
+            self._busy += row["seconds"]
+            if row["status"] == "done":
+                self._costs.add(run, row["n_steps"], row["seconds"])
+            else:
+                self._failed += 1
+        if self._bar.disable:
+            if time.monotonic() - self._said > LINE_SECONDS:
+                self._said = time.monotonic()
+                print(self, file=sys.stderr, flush=True)
+        else:
+            self._bar.set_postfix_str(str(self), refresh=False)
+            self._bar.update(n_rows)
+
+    def close(self) -> None:
+        """Leave the last state on the screen."""
+        self._bar.close()
+        if self._bar.disable:
+            print(self, file=sys.stderr, flush=True)
+
+    def __str__(self) -> str:
+        elapsed = time.monotonic() - self._started
+        left, unknown = work_left(self._plan, self._left, self._costs)
+        speed = self._busy / elapsed  # seconds of runs per second: the workers that are really at work
+        remaining = duration(left / speed) if speed and not unknown else "?"
+        return (
+            f"{self._total - self._left.total():,}/{self._total:,} runs, {self._failed} failed, "
+            f"{self._steps / elapsed:,.0f} interactions/s, {remaining} left"
+        )
+
+
+def work_left(plan: Plan, left: Counter[tuple[str, str]], costs: Costs) -> tuple[float, int]:
+    """Return how long the runs left are likely to take one after the other, and how many nothing is known of."""
+    total, unknown = 0.0, 0
+    for (dataset, learner), n_runs in left.items():
+        seconds = costs.seconds(dataset, learner, plan.n_steps(Run(dataset, learner, 0)))
+        if seconds is None:
+            unknown += n_runs
+        else:
+            total += n_runs * seconds
+    return total, unknown
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time for readers.
+
+    Examples
+    --------
+    >>> duration(42), duration(600), duration(9000)
+    ('42 s', '10 min', '2 h 30 min')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = math.ceil(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02d} min"

@@ -1,0 +1,62 @@
+"""What made a result: the code, the packages and the machine."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+__all__ = ["provenance"]
+
+PACKAGES = ("emt", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyarrow", "joblib", "vowpalwabbit", "hydra-core")
+
+
+def provenance() -> dict[str, Any]:
+    """Return the git commit and whether it was changed, the versions of packages, the CPU, the command and the time.
+
+    Examples
+    --------
+    >>> sorted(provenance())
+    ['command', 'cpu', 'git', 'git_dirty', 'packages', 'platform', 'python', 'time']
+    """
+    return {
+        "git": _git("rev-parse", "HEAD"),
+        "git_dirty": None
+        if (changes := _git("status", "--porcelain", "--untracked-files=no")) is None
+        else bool(changes),
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in PACKAGES},
+        "cpu": _cpu(),
+        "platform": platform.platform(),
+        "command": sys.argv[1:],
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=Path(__file__).parent, capture_output=True, text=True, check=True, timeout=30
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
