@@ -3,6 +3,8 @@
 from emt.learners.base import Learner
 from emt.learners.cmt import CMT
 from emt.learners.pcmt import PCMT
+from emt.learners.vw_emt import VWEMT
 from emt.learners.vw_parametric import VWParametric
+from emt.learners.vw_pemt import VWPEMT
 
-__all__ = ["CMT", "PCMT", "Learner", "VWParametric"]
+__all__ = ["CMT", "PCMT", "VWEMT", "VWPEMT", "Learner", "VWParametric"]
