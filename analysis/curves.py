@@ -77,7 +77,7 @@ def mean_curves(curves: pd.DataFrame, learners: Sequence[str]) -> pd.DataFrame:
 
 def draw_curves(table: pd.DataFrame, zoom: bool = False) -> Figure:
     """Draw a table of `mean_curves`; with `zoom`, an inset shows the last tenth of the interactions."""
-    figure, axes = new_figure(6, 3.2)
+    figure, axes = new_figure(6, 3.6 if zoom else 3.2)
     _lines(axes, table)
     _bars(axes, table)
     axes.set_xlabel("interactions")
@@ -85,20 +85,21 @@ def draw_curves(table: pd.DataFrame, zoom: bool = False) -> Figure:
     count = count_text(table["datasets"].max(), table["fewest_seeds"].min(), table["most_seeds"].max())
     axes.set_title(f"{count}; bars: 1 SE over datasets")
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.legend(loc="lower right", frameon=False)
-    if zoom:
-        length = table["step"].max()
-        last = table[table["step"] >= 0.9 * length]
-        axes.set_xlim(0, length * 1.02)
-        inset = axes.inset_axes((0.3, 0.12, 0.3, 0.45))
-        _lines(inset, last)
-        inset.set_xlim(0.9 * length, length)
-        margin = 0.1 * (last["mean"].max() - last["mean"].min()) + 1e-4
-        inset.set_ylim(last["mean"].min() - margin, last["mean"].max() + margin)
-        inset.tick_params(labelsize=7)
-        inset.xaxis.set_major_formatter("{x:,.0f}")
-        inset.set_xticks([0.9 * length, length])
-        axes.indicate_inset_zoom(inset, edgecolor="grey")
+    if not zoom:
+        axes.legend(loc="lower right", frameon=False)
+        return figure
+    # The legend goes below, for the empty corner under the curves belongs to the inset.
+    figure.legend(loc="outside lower center", ncols=3, frameon=False)
+    length = table["step"].max()
+    last = table[table["step"] >= 0.9 * length]
+    inset = axes.inset_axes((0.5, 0.1, 0.46, 0.44))
+    _lines(inset, last)
+    margin = 0.1 * (last["mean"].max() - last["mean"].min()) + 1e-4
+    inset.set(xlim=(0.9 * length, length), ylim=(last["mean"].min() - margin, last["mean"].max() + margin))
+    inset.set_xticks([0.9 * length, 0.95 * length, length])
+    inset.xaxis.set_major_formatter("{x:,.0f}")
+    inset.tick_params(labelsize=7)
+    axes.indicate_inset_zoom(inset, edgecolor="grey")
     return figure
 
 

@@ -17,12 +17,15 @@ from analysis import summary
 from analysis.budgets import budget_table, draw_budgets
 from analysis.contrasts import contrasts_of, draw_contrast
 from analysis.curves import curves_of, draw_curves, mean_curves
+from analysis.meta import PAPER_COMPACT, draw_feature, draw_importances, fit_forest
+from analysis.metafeatures import FEATURES, feature_table
 from analysis.paper import claims_of, verdict
 from analysis.style import label, learner_order, save
 from analysis.summary import Expected
-from analysis.sweep import draw_sweep, leaf_capacities, sweep_table
+from analysis.sweep import draw_sweep, leaf_capacities, sub_studies, sweep_table
 from analysis.tidy import curve_table, final_rewards, full_length, speed_table
 from analysis.wins import Rule, compare, to_latex, to_markdown, win_table
+from emt.data.load import name_of
 from experiments import store
 from experiments.cli import main
 from experiments.config import ConfigError, Study
@@ -104,7 +107,11 @@ def write_report(folder: Path, study: Expected, options: Options) -> Path:
         sections += _contrasts(write, finals, options.rule)
         sections += _curves(write, log, finals, study.horizon)
         sections += _budgets(write, finals, study.horizon, options.rule)
-        sections += _sweep(write, leaf_capacities(finals))
+        sections += _meta(write, finals, study, options)
+        sections += _sweep(write, "leaf_capacity", leaf_capacities(finals))
+    for key, folders in sub_studies(folder).items():
+        sections += _sweep(write, key, {name: final_rewards(store.read(place)) for name, place in folders.items()})
+    if len(log):
         speed = speed_table(finals)
         write.table(speed, "speed.csv")
         sections += [summary.runs_section(speed, finals, failed)]
@@ -192,29 +199,51 @@ def _budgets(write: _Writer, finals: pd.DataFrame, horizon: int, rule: Rule) -> 
     return [f"{section}\n{summary.markdown_table(shown)}"]
 
 
-def _sweep(write: _Writer, studies: Mapping[str, pd.DataFrame]) -> list[str]:
+def _meta(write: _Writer, finals: pd.DataFrame, study: Expected, options: Options) -> list[str]:
+    differences = compare(finals, "emt", "parametric", options.rule)
+    if not options.meta or differences.empty:
+        return []
+    known = {name: study.datasets.get(name) for name in differences["dataset"]}
+    features, missing = feature_table(known, study.horizon)
+    table = differences.merge(features, on="dataset")
+    forest = fit_forest(table, (table["outcome"] == 1).to_numpy())
+    figures = {}
+    write.table(table, "meta_features.csv")
+    if forest:
+        write.table(pd.DataFrame(forest.scores).T.rename_axis("model").reset_index(), "forest_scores.csv")
+        write.table(forest.importances, "forest_importances.csv")
+        write.figure(draw_importances(forest), "meta_importances")
+        figures["meta_importances"] = "Mean decrease in impurity"
+    for feature in PAPER_COMPACT if len(table) > 2 else ():
+        write.figure(draw_feature(table, feature), f"meta_{feature}")
+        figures[f"meta_{feature}"] = f"EMT against Parametric and {FEATURES[feature]}"
+    return [summary.meta_section(forest, table, missing, figures, study.prepare)]
+
+
+def _sweep(write: _Writer, key: str, studies: Mapping[str, pd.DataFrame]) -> list[str]:
     if len(studies) < 2:
         return []
     table = sweep_table(studies)
-    write.table(table, "sweep.csv")
-    write.figure(draw_sweep(table), "sweep")
-    section = summary.figures_section("Side by side", {"sweep": "Mean final reward of each value"})
-    return [
-        f"{section}\n{summary.markdown_table(table.assign(learner=[label(learner) for learner in table['learner']]))}"
-    ]
+    write.table(table, f"sweep_{key}.csv")
+    write.figure(draw_sweep(table), f"sweep_{key}")
+    shown = summary.markdown_table(table.assign(learner=[label(learner) for learner in table["learner"]]))
+    section = summary.figures_section(f"Side by side: {key}", {f"sweep_{key}": "Mean final reward of each value"})
+    return [f"{section}\n{shown}"]
 
 
 def expected(study: Study) -> Expected:
-    """Return what a study is meant to hold: what its manifest says, or the config where nothing was run yet."""
-    names = tuple(dataset if isinstance(dataset, str) else f"task-{dataset}" for dataset in study.suite.datasets)
+    """Return what a study is meant to hold; which datasets take part stands in its manifest, once it was run."""
+    manifest = store.read_manifest(study.folder) or {"identity": {}}
+    known = manifest["identity"].get("datasets", {}) | dict.fromkeys(manifest.get("missing", ()))
     overrides = "".join(f" learner.{key}={value}" for key, value in study.sweep.items())
     return Expected(
         title=" / ".join(study.folder.relative_to(study.results).parts),
-        datasets=names,
+        datasets=known or dict.fromkeys(map(name_of, study.suite.datasets)),
         learners=tuple(study.learners),
         seeds=study.seeds,
         horizon=study.horizon,
         command=f"python -m experiments.run experiment={study.name} suite={study.suite.name}{overrides}",
+        prepare=f"python -m experiments.prepare suite={study.suite.name}",
     )
 
 

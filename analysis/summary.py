@@ -8,6 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.meta import COMPACT, FOLDS, MIN_OF_CLASS, REPEATS, Forest
+from analysis.metafeatures import FEATURES
 from analysis.paper import TABLE_1, TABLE_1_DATASETS
 from analysis.style import label, learner_order
 from analysis.wins import to_markdown
@@ -17,14 +19,15 @@ __all__ = ["claims_section", "coverage_section", "figures_section", "markdown_ta
 
 @dataclass(frozen=True)
 class Expected:
-    """What a study is meant to hold, and the command that runs it."""
+    """What a study is meant to hold, and the commands that make it; datasets with their fingerprints if known."""
 
     title: str
-    datasets: tuple[str, ...]
+    datasets: Mapping[str, str | None]
     learners: tuple[str, ...]
     seeds: int
     horizon: int
     command: str
+    prepare: str
 
 
 def markdown_table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame) -> str:
@@ -53,7 +56,10 @@ def _cell(value: Any) -> str:
 
 def coverage_section(finals: pd.DataFrame, study: Expected, n_failed: int) -> str:
     """Say what was run, and how much of what was meant to be run is there."""
-    n_done, n_expected = len(finals), len(study.datasets) * len(study.learners) * study.seeds
+    asked = (
+        finals["dataset"].isin(study.datasets) & finals["learner"].isin(study.learners) & (finals["seed"] < study.seeds)
+    )
+    n_done, n_expected = int(asked.sum()), len(study.datasets) * len(study.learners) * study.seeds
     size = f"{len(study.datasets)} datasets, {study.seeds} seeds, {len(study.learners)} learners"
     share = f"{n_done:,} of {n_expected:,} runs are done ({n_done / max(n_expected, 1):.1%}), {n_failed:,} failed"
     lines = ["## What was run", "", f"{share}: {size}, at most {study.horizon:,} interactions a run.", ""]
@@ -63,8 +69,10 @@ def coverage_section(finals: pd.DataFrame, study: Expected, n_failed: int) -> st
     for learner in learner_order({*study.learners, *finals["learner"]}):
         part = finals[finals["learner"] == learner]
         complete = part.groupby("dataset")["seed"].nunique() >= study.seeds
+        whole = part["seconds"].mean() * len(study.datasets) * study.seeds / 3600
         rows.append({"learner": label(learner), "runs done": len(part), "datasets": part["dataset"].nunique()})
         rows[-1] |= {"datasets with all seeds": int(complete.sum()), "interactions": int(part["n_steps"].sum())}
+        rows[-1] |= {"core-hours": part["seconds"].sum() / 3600, "core-hours of the whole study": whole}
     return "\n".join([*lines, markdown_table(rows)])
 
 
@@ -131,11 +139,42 @@ def figures_section(title: str, figures: Mapping[str, str], intro: str = "") -> 
     return "\n".join(lines)
 
 
+def meta_section(
+    forest: Forest | None, table: pd.DataFrame, missing: Mapping[str, str], figures: Mapping[str, str], prepare: str
+) -> str:
+    """Say how well meta-features predict where EMT beats parametric, or why that cannot be said."""
+    wins, n = int((table["outcome"] == 1).sum()), len(table)
+    lines = [f"Meta-features of {n} datasets; EMT beats parametric on {wins} of them, and does not on {n - wins}."]
+    if missing:
+        name, reason = next(iter(missing.items()))
+        lines += [f"{len(missing)} datasets are missing here (the first is {name}: {reason}). `{prepare}` makes them."]
+    if forest:
+        published = {"full": 0.82, "compact": 0.79}
+        rows = [{"model": name, **row, "paper": published.get(name)} for name, row in forest.scores.items()]
+        chosen = forest.importances.sort_values("chosen", ascending=False).head(COMPACT)
+        names = ", ".join(f"{FEATURES[row['feature']]} ({row['chosen']:.0%})" for _, row in chosen.iterrows())
+        lines += [
+            f"A random forest predicts where EMT wins; macro F1 on held-out datasets ({FOLDS}-fold, stratified, "
+            f"{REPEATS} times), 95 % interval of the bootstrap over datasets, beside the guess of the majority:",
+            markdown_table(rows),
+            f"The full model is {'' if forest.beats_majority else '**not** '}clearly above the guess of the majority. "
+            f"The compact model chooses {COMPACT} features inside each training split, most often: {names}.",
+        ]
+    else:
+        lines += [f"**Too little data** for the forest: it needs at least {MIN_OF_CLASS} datasets of each class."]
+    return figures_section("Where EMT beats parametric: meta-features", figures, "\n\n".join(lines))
+
+
 def runs_section(speed: pd.DataFrame, finals: pd.DataFrame, failed: pd.DataFrame, n_listed: int = 10) -> str:
     """Show the time that was spent, the slowest runs and the failed ones."""
-    speed = speed.assign(learner=[label(learner) for learner in speed["learner"]], hours=speed["seconds"] / 3600)
-    columns = {"hours": "core-hours", "per_second": "interactions a second and core"}
-    lines = ["## Time and failures", "", markdown_table(speed.drop(columns="seconds").rename(columns=columns)), ""]
+    shown = pd.DataFrame(
+        {
+            "learner": [label(learner) for learner in speed["learner"]],
+            "interactions a second and core": speed["per_second"].round().astype(int),
+            "slowest run (s)": speed["slowest"],
+        }
+    )
+    lines = ["## Time and failures", "", markdown_table(shown), ""]
     slowest = finals.sort_values(["seconds", "dataset"], ascending=[False, True]).head(n_listed)
     lines += ["Slowest runs:", "", markdown_table(slowest[["learner", "dataset", "seed", "n_steps", "seconds"]]), ""]
     if len(failed):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from matplotlib.figure import Figure
 from analysis.style import label, learner_order, new_figure, style_of
 from analysis.tidy import count_text
 
-__all__ = ["draw_sweep", "leaf_capacities", "sweep_table"]
+__all__ = ["draw_sweep", "leaf_capacities", "sub_studies", "sweep_table"]
 
 
 def leaf_capacities(finals: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -26,6 +27,21 @@ def leaf_capacities(finals: pd.DataFrame) -> dict[str, pd.DataFrame]:
     found = {name: re.fullmatch(r"emt_leaf_(\d+)", name) for name in finals["learner"].unique()}
     sizes = sorted((int(match.group(1)), name) for name, match in found.items() if match)
     return {f"leaf_capacity={size}": finals[finals["learner"] == name].assign(learner="emt") for size, name in sizes}
+
+
+def sub_studies(folder: Path) -> dict[str, dict[str, Path]]:
+    """Return the folders of a study's sweeps (``leaf_capacity=25``), by the parameters that were swept.
+
+    Examples
+    --------
+    >>> sub_studies(Path("no/such/study"))
+    {}
+    """
+    found: dict[str, dict[str, Path]] = {}
+    for runs in sorted(folder.glob("*=*/runs")):
+        name = runs.parent.name
+        found.setdefault(re.sub(r"=[^,]*", "", name), {})[name] = runs.parent
+    return found
 
 
 def sweep_table(studies: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -96,8 +112,8 @@ def draw_sweep(table: pd.DataFrame) -> Figure:
             label=label(str(learner)),
             **style_of(str(learner), position),
         )
-    axes.set_xticks(range(len(values)), [value.split("=")[-1] for value in values])
-    axes.set_xlabel(values[0].rsplit("=", 1)[0].replace("_", " "))
+    axes.set_xticks(range(len(values)), [re.sub(r"[^,=]*=", "", value) for value in values])
+    axes.set_xlabel(re.sub(r"=[^,]*", "", values[0]).replace("_", " "))
     axes.set_ylabel("mean final reward")
     count = count_text(table["datasets"].min(), table["fewest_seeds"].min(), table["most_seeds"].max())
     axes.set_title(f"{count}; bars: 1 SE over datasets")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from analysis.style import learner_order
+
 __all__ = ["count_text", "curve_table", "final_rewards", "full_length", "speed_table"]
 
 
@@ -87,12 +89,18 @@ def curve_table(log: pd.DataFrame, length: int, n_points: int = 50) -> pd.DataFr
 
 
 def speed_table(finals: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs, interactions and seconds of each learner, and how many interactions a core does a second."""
-    sums = finals.groupby("learner").agg(
-        runs=("seed", "size"), interactions=("n_steps", "sum"), seconds=("seconds", "sum")
+    """Return each learner's runs, interactions, seconds, slowest run, and interactions a core does a second."""
+    groups = finals.groupby("learner")
+    sums = pd.DataFrame(
+        {
+            "runs": groups.size(),
+            "interactions": groups["n_steps"].sum(),
+            "seconds": groups["seconds"].sum(),
+            "slowest": groups["seconds"].max(),
+        }
     )
-    sums["per_second"] = sums["interactions"] / sums["seconds"]
-    return sums.reset_index()
+    sums["per_second"] = sums["interactions"] / sums["seconds"].clip(lower=1e-9)
+    return sums.loc[learner_order(sums.index)].reset_index()
 
 
 def count_text(datasets: float, fewest: float, most: float) -> str:

@@ -1,0 +1,248 @@
+"""The twelve meta-features of the paper's appendix by coba's definitions, kept in the store beside each dataset."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.base import ClassifierMixin
+from sklearn.model_selection import cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import NearestNeighbors
+from sklearn.tree import DecisionTreeClassifier
+
+from emt import Environment
+from emt.data import DatasetError, load, prepared
+
+__all__ = ["FEATURES", "feature_table", "meta_features"]
+
+VERSION = 1  # raise it when a definition changes: what is stored is then computed again
+
+# name: what it is called in figures
+FEATURES = {
+    "top_eigenvector_share": "variance explained by top eigenvector",
+    "eigenvectors_95": "eigenvectors for 95 % of variance",
+    "mutual_information": "mean mutual information (bits)",
+    "one_nn_accuracy": "1-nearest-neighbour accuracy",
+    "stump_accuracy": "single-node tree accuracy",
+    "naive_bayes_accuracy": "naive Bayes accuracy",
+    "label_entropy": "normed label entropy",
+    "noise_to_signal": "noise-to-signal ratio",
+    "binary_features": "binary feature count",
+    "nonzero_share": "share of nonzero features",
+    "best_feature_overlap": "overlap of best single feature",
+    "fisher": "maximum Fisher's discriminant ratio",
+}
+
+
+def meta_features(values: np.ndarray, labels: np.ndarray, n_columns: int | None = None) -> dict[str, float]:
+    """Describe a classification set by the twelve meta-features; one that is not defined for it is NaN.
+
+    Definitions are those of coba's ``ClassMetaEvaluator``, except that the nearest neighbour of a row is never the row
+    itself (in coba it can be, among equal rows) and that all eigenvectors count (in coba the first 1,000).
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n_rows, n_features)
+        Numeric columns scaled as learners see them, then an indicator for each level of each categorical column.
+    labels : ndarray of int, shape (n_rows,)
+        Classes.
+    n_columns : int, optional
+        How many columns there are when those that are 0 everywhere have been left out of `values`.
+
+    Returns
+    -------
+    dict of str to float
+        By the names in `FEATURES`.
+
+    Examples
+    --------
+    >>> values = np.array([[0.0, 0.1], [0.0, 0.2], [1.0, 0.2], [1.0, 0.4]])
+    >>> meta_features(values, np.array([0, 0, 1, 1]))["nonzero_share"]
+    0.75
+    """
+    values = np.asarray(values, dtype=np.float64)
+    labels = np.unique(labels, return_inverse=True)[1]
+    n_columns = n_columns or values.shape[1]
+    return {
+        **_principal_axes(values),
+        **_information(values, labels, n_columns),
+        "one_nn_accuracy": _one_nn(values, labels),
+        "stump_accuracy": _accuracy(
+            DecisionTreeClassifier(criterion="entropy", max_depth=1, random_state=0), values, labels
+        ),
+        "naive_bayes_accuracy": _accuracy(GaussianNB(), values, labels),
+        "nonzero_share": float(np.count_nonzero(values) / (len(values) * n_columns)),
+        **_separation(values, labels),
+    }
+
+
+def _principal_axes(values: np.ndarray) -> dict[str, float]:
+    centred = values - values.mean(axis=0)
+    # The smaller of the two Gram matrices has all eigenvalues that are not 0.
+    gram = centred.T @ centred if centred.shape[0] > centred.shape[1] else centred @ centred.T
+    spectrum = np.clip(np.linalg.eigvalsh(gram)[::-1], 0, None)
+    if spectrum.sum() == 0:
+        return {"top_eigenvector_share": np.nan, "eigenvectors_95": np.nan}
+    shares = spectrum / spectrum.sum()
+    return {"top_eigenvector_share": float(shares[0]), "eigenvectors_95": float((np.cumsum(shares) < 0.95).sum() + 1)}
+
+
+def _information(values: np.ndarray, labels: np.ndarray, n_columns: int) -> dict[str, float]:
+    """Entropies in bits of binned columns; a tenth as many bins as rows between the 5th and the 95th percentile."""
+    n_classes = int(labels.max()) + 1
+    label_entropy = _entropy(labels)
+    feature_entropy = mutual = 0.0
+    n_binary = 0
+    for column in values.T:
+        bins, codes = np.unique(_binned(column), return_inverse=True)
+        entropy = _entropy(codes)
+        feature_entropy += entropy
+        mutual += entropy + label_entropy - _entropy(codes * n_classes + labels)
+        n_binary += len(bins) == 2
+    return {
+        "mutual_information": mutual / n_columns,
+        "label_entropy": label_entropy / np.log2(n_classes) if n_classes > 1 else 0.0,
+        "noise_to_signal": (feature_entropy - mutual) / mutual if mutual > 0 else np.nan,
+        "binary_features": float(n_binary),
+    }
+
+
+def _binned(column: np.ndarray) -> np.ndarray:
+    ordered = np.sort(column)
+    low, high = _percentile(ordered, 0.05), _percentile(ordered, 0.95)
+    return np.rint((len(column) / 10 - 1) * (column - low) / ((high - low) or 1.0))
+
+
+def _percentile(ordered: np.ndarray, share: float) -> float:
+    # Numpy interpolates in another order of operations, and a last bit can move a value to the next bin.
+    place = share * (len(ordered) - 1)
+    below, weight = int(place), place - int(place)
+    return float((1 - weight) * ordered[below] + weight * ordered[below + 1]) if weight else float(ordered[below])
+
+
+def _entropy(codes: np.ndarray) -> float:
+    counts = np.bincount(codes)
+    shares = counts[counts > 0] / len(codes)
+    return float(-(shares * np.log2(shares)).sum())
+
+
+def _one_nn(values: np.ndarray, labels: np.ndarray) -> float:
+    if len(values) < 2:
+        return np.nan
+    nearest = NearestNeighbors(n_neighbors=1).fit(values).kneighbors(return_distance=False)[:, 0]
+    return float((labels[nearest] == labels).mean())
+
+
+def _accuracy(model: ClassifierMixin, values: np.ndarray, labels: np.ndarray) -> float:
+    """Return the accuracy by 5-fold cross-validation, NaN where no class has a row for every fold."""
+    if np.bincount(labels).max() < 5:
+        return np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that the rarest class has fewer than five rows
+        return float(cross_val_score(model, values, labels, scoring="accuracy").mean())
+
+
+def _separation(values: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    """How well single columns tell classes apart: overlap of the best one over pairs of classes, and Fisher's ratio."""
+    groups = [values[labels == label] for label in range(int(labels.max()) + 1)]
+    low, high = np.array([group.min(axis=0) for group in groups]), np.array([group.max(axis=0) for group in groups])
+    first, second = np.triu_indices(len(groups), 1)
+    fewest = np.full(len(first), len(values))
+    for j, column in enumerate(np.sort(values, axis=0).T):
+        start, stop = np.maximum(low[first, j], low[second, j]), np.minimum(high[first, j], high[second, j])
+        overlap = np.searchsorted(column, stop, side="right") - np.searchsorted(column, start, side="left")
+        fewest = np.minimum(fewest, np.maximum(overlap, 0))
+    centre = values.mean(axis=0)
+    between = sum(len(group) * (group.mean(axis=0) - centre) ** 2 for group in groups)
+    within = sum(((group - group.mean(axis=0)) ** 2).sum(axis=0) for group in groups)
+    spread = (high > low).any(axis=0)  # a column that is constant within each class has no ratio
+    ratio = np.max(between[spread] / within[spread], initial=0.0)
+    return {
+        "best_feature_overlap": float(fewest.mean() / len(values)) if len(fewest) else np.nan,
+        "fisher": float(1 / (1 + ratio)),
+    }
+
+
+def of_environment(environment: Environment) -> dict[str, float]:
+    """Return the meta-features of the rows that a study takes, in the order of its stream.
+
+    Examples
+    --------
+    >>> features = of_environment(Environment(load("iris"), seed=0))
+    >>> round(features["top_eigenvector_share"], 3), features["label_entropy"]
+    (0.841, 1.0)
+    """
+    numeric, categorical = environment.numeric, environment.categorical
+    levels = [np.unique(column) for column in categorical.T]
+    indicators = [column[:, None] == present for column, present in zip(categorical.T, levels, strict=True)]
+    values = np.hstack([numeric.astype(np.float64), *indicators])
+    return meta_features(values, environment.labels, numeric.shape[1] + sum(environment.space.n_levels))
+
+
+def feature_table(
+    fingerprints: Mapping[str, str | None], horizon: int, n_jobs: int = -1
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Return the meta-features of datasets, computed in parallel where the store does not have them yet.
+
+    Parameters
+    ----------
+    fingerprints : mapping of str to str
+        What each dataset was, by its name in the log, when the study was run; None where that is not known.
+    horizon : int
+        How many rows the study takes.
+    n_jobs : int
+        Number of processes.
+
+    Returns
+    -------
+    table : DataFrame
+        A column dataset, and one for each of `FEATURES`.
+    missing : dict of str to str
+        The datasets that cannot be described, and why.
+    """
+    run = Parallel(n_jobs=n_jobs, inner_max_num_threads=1)
+    found = dict(zip(fingerprints, run(delayed(_stored)(*item, horizon) for item in fingerprints.items()), strict=True))
+    rows = [{"dataset": name, **row} for name, row in found.items() if isinstance(row, dict)]
+    missing = {name: row for name, row in found.items() if isinstance(row, str)}
+    return pd.DataFrame(rows, columns=["dataset", *FEATURES]), missing
+
+
+def _stored(name: str, fingerprint: str | None, horizon: int) -> dict[str, float] | str:
+    """Return the features of one dataset from the store, or compute and store them; or say why there are none."""
+    path = prepared.folder() / f"{name}.meta-{horizon}.json"
+    stored = _read(path)
+    if fingerprint and stored.get("identity") == [VERSION, fingerprint]:
+        return stored["features"]
+    try:
+        dataset = load(int(name.removeprefix("task-")) if name.startswith("task-") else name)
+    except DatasetError as error:
+        return str(error)
+    if fingerprint and dataset.fingerprint != fingerprint:
+        return "it was prepared anew, with other content, since the study was run"
+    identity = [VERSION, dataset.fingerprint]
+    if stored.get("identity") != identity:
+        stored = {"identity": identity, "features": of_environment(Environment(dataset, seed=0, horizon=horizon))}
+        _write(path, stored)
+    return stored["features"]
+
+
+def _read(path: Path) -> dict:
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+
+
+def _write(path: Path, stored: dict) -> None:
+    """Write beside and rename, so that two reports at once do no harm."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}-{os.getpid()}")
+    beside.write_text(json.dumps(stored, indent=1) + "\n")
+    beside.replace(path)
