@@ -92,7 +92,7 @@ def draw_curves(table: pd.DataFrame, zoom: bool = False) -> Figure:
     figure.legend(loc="outside lower center", ncols=3, frameon=False)
     length = table["step"].max()
     last = table[table["step"] >= 0.9 * length]
-    inset = axes.inset_axes((0.5, 0.1, 0.46, 0.44))
+    inset = axes.inset_axes((0.5, 0.1, 0.46, 0.38))
     _lines(inset, last)
     margin = 0.1 * (last["mean"].max() - last["mean"].min()) + 1e-4
     inset.set(xlim=(0.9 * length, length), ylim=(last["mean"].min() - margin, last["mean"].max() + margin))

@@ -108,7 +108,7 @@ def _information(values: np.ndarray, labels: np.ndarray, n_columns: int) -> dict
         n_binary += len(bins) == 2
     return {
         "mutual_information": mutual / n_columns,
-        "label_entropy": label_entropy / np.log2(n_classes) if n_classes > 1 else 0.0,
+        "label_entropy": float(label_entropy / np.log2(n_classes)) if n_classes > 1 else 0.0,
         "noise_to_signal": (feature_entropy - mutual) / mutual if mutual > 0 else np.nan,
         "binary_features": float(n_binary),
     }

@@ -142,7 +142,10 @@ def _wins(write: _Writer, finals: pd.DataFrame, options: Options) -> list[str]:
 def _groups(finals: pd.DataFrame, path: Path | None) -> dict[str, pd.DataFrame]:
     if path is None:
         return {}
-    groups = pd.read_csv(path)
+    try:
+        groups = pd.read_csv(path, dtype=str)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"report.groups={path} cannot be read as CSV: {error}") from error
     if not {"dataset", "group"} <= set(groups.columns):
         raise SystemExit(
             f"{path}: report.groups must have the columns dataset and group, not {', '.join(groups.columns)}"

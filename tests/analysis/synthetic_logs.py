@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -26,17 +27,15 @@ def row(learner: str, dataset: str, seed: int, rewards: np.ndarray, **changes: o
     return known | {"message": "", "n_steps": len(rewards), "rewards": bits, "seconds": 0.25} | changes
 
 
-def log(means: Mapping[str, Mapping[str, float]], seeds: int = 5, n_steps: int = 200) -> pd.DataFrame:
-    """Runs of each learner on each dataset with about this reward; seeds differ a little, alike for all learners."""
-    rows = []
-    for learner, rewards in means.items():
-        for dataset, mean in rewards.items():
-            for seed in range(seeds):
-                # The same noise for all learners, and a trace that is the learner's own so that the error is not 0.
-                count = round(n_steps * mean) + seed % 3 + (seed + len(learner)) % 2
-                ones = np.arange(n_steps) * count // n_steps != (np.arange(n_steps) + 1) * count // n_steps
-                rows.append(row(learner, dataset, seed, ones))
-    return pd.DataFrame(rows, columns=store.SCHEMA.names)
+def finals(rewards: Mapping[tuple[str, str], Sequence[float | None]]) -> pd.DataFrame:
+    """Final rewards of (learner, dataset), one a seed; None is a seed that is missing."""
+    rows = [
+        {"dataset": dataset, "learner": learner, "seed": seed, "n_steps": 100, "reward": reward, "seconds": 0.1}
+        for (learner, dataset), values in rewards.items()
+        for seed, reward in enumerate(values)
+        if reward is not None
+    ]
+    return pd.DataFrame(rows)
 
 
 def study_log(learners: list[str], n_datasets: int, seeds: int, n_steps: int, random_state: int = 0) -> pd.DataFrame:
@@ -55,7 +54,7 @@ def study_log(learners: list[str], n_datasets: int, seeds: int, n_steps: int, ra
     return pd.DataFrame(rows, columns=store.SCHEMA.names)
 
 
-def write(folder: object, rows: pd.DataFrame) -> None:
+def write(folder: Path, rows: pd.DataFrame) -> None:
     """Put a log where a study keeps it."""
     (folder / "runs").mkdir(parents=True, exist_ok=True)
     store.append(folder, rows.to_dict("records"), {"identity": {"learners": {}, "datasets": {}}})

@@ -1,0 +1,54 @@
+import pytest
+from synthetic_logs import finals
+
+from analysis.paper import CLAIMS, TABLE_1, claims_of, verdict
+from analysis.wins import Rule
+
+
+def study(first, second, wins, losses, ties=0, seeds=3):
+    better, worse, mixed = [0.8, 0.81, 0.79][:seeds], [0.5, 0.52, 0.51][:seeds], [0.4, 0.9, 0.6][:seeds]
+    kinds = [(better, worse)] * wins + [(worse, better)] * losses + [(mixed, mixed[::-1])] * ties
+    rewards = {}
+    for number, (one, other) in enumerate(kinds):
+        rewards[first, f"d{number}"], rewards[second, f"d{number}"] = one, other
+    return finals(rewards)
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "ties", "seeds", "answer"),
+    [
+        (11, 1, 9, 3, "holds"),
+        (11, 4, 6, 3, "does not hold"),  # too many losses
+        (6, 0, 15, 3, "does not hold"),  # too few wins
+        (1, 11, 9, 3, "does not hold"),
+        (9, 0, 0, 3, "too little data"),  # too few datasets
+        (11, 1, 9, 2, "too little data"),  # too few seeds
+    ],
+)
+def test_pemt_beats_parametric(wins, losses, ties, seeds, answer):
+    found = verdict(CLAIMS[0], study("pemt", "parametric", wins, losses, ties, seeds), Rule())
+    assert found["verdict"] == answer
+    assert (found["wins"], found["losses"], found["datasets"]) == (wins, losses, wins + losses + ties)
+
+
+def test_a_claim_on_learners_that_are_not_there_has_too_little_data():
+    assert verdict(CLAIMS[1], study("pemt", "parametric", 12, 0), Rule())["verdict"] == "too little data"
+
+
+def test_claims_cover_the_paper_and_the_smallest_budget():
+    pairs = [(claim.first, claim.second) for claim in claims_of(["parametric", "pemt_2000", "pemt_1000"])]
+    assert pairs == [
+        ("pemt", "parametric"),
+        ("emt", "cmt"),
+        ("emt", "emt_not_self_consistent"),
+        ("pemt_1000", "parametric"),
+        ("emt", "emt_as_printed"),
+        ("pemt", "pemt_as_printed"),
+    ]
+    assert claims_of(["pemt_50", "pemt_1000"])[3].text == "50 memories still beat parametric"
+
+
+def test_table_1_is_complete():
+    for row, cells in TABLE_1.items():
+        assert set(cells) == set(TABLE_1) - {row}
+    assert all(TABLE_1[a][b] + TABLE_1[b][a] <= 206 for a in TABLE_1 for b in TABLE_1[a])
