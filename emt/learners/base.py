@@ -31,7 +31,7 @@ class Learner(ABC):
     @property
     def params(self) -> dict[str, Any]:
         """The learner's identity: its class and the values of its constructor's arguments."""
-        names = [name for name in inspect.signature(type(self).__init__).parameters if name != "self"]
+        names = inspect.signature(type(self)).parameters
         return {"class": type(self).__name__, **{name: getattr(self, name) for name in names}}
 
     @abstractmethod

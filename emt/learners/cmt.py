@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emt.bandit import Space
-from emt.learners.vw import Memory, VWLearner
+from emt.learners.vw import Memory, VWLearner, check_counts, check_shares
 
 __all__ = ["CMT"]
 
@@ -46,6 +46,9 @@ class CMT(VWLearner):
         dream_repeats: int = 10,
         alpha: float = 0.5,
     ):
+        check_shares(epsilon=epsilon, alpha=alpha)
+        check_counts(1, max_nodes=max_nodes, leaf_multiplier=leaf_multiplier)
+        check_counts(0, dream_repeats=dream_repeats)
         self.epsilon, self.max_nodes, self.leaf_multiplier = epsilon, max_nodes, leaf_multiplier
         self.dream_repeats, self.alpha = dream_repeats, alpha
 

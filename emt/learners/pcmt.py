@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emt.bandit import Space
 from emt.learners.cmt import CMT
-from emt.learners.vw import PolicyWithMemory, VWLearner
+from emt.learners.vw import PolicyWithMemory, VWLearner, check_counts, check_shares
 from emt.learners.vw_parametric import parametric_policy
 
 __all__ = ["PCMT"]
@@ -43,6 +43,9 @@ class PCMT(VWLearner):
         dream_repeats: int = 10,
         alpha: float = 0.5,
     ):
+        check_shares(epsilon=epsilon, alpha=alpha)
+        check_counts(1, bits=bits, max_nodes=max_nodes, leaf_multiplier=leaf_multiplier)
+        check_counts(0, dream_repeats=dream_repeats)
         self.epsilon, self.bits, self.max_nodes, self.leaf_multiplier = epsilon, bits, max_nodes, leaf_multiplier
         self.dream_repeats, self.alpha = dream_repeats, alpha
 

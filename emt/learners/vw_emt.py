@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emt.bandit import Space
-from emt.learners.vw import Memory, VWLearner
+from emt.learners.vw import Memory, VWLearner, check_counts, check_shares
 
 __all__ = ["VWEMT"]
 
@@ -33,6 +33,8 @@ class VWEMT(VWLearner):
     """
 
     def __init__(self, epsilon: float = 0.1, leaf_capacity: int = 100, budget: int | None = None):
+        check_shares(epsilon=epsilon)
+        check_counts(1, leaf_capacity=leaf_capacity, budget=1 if budget is None else budget)
         self.epsilon, self.leaf_capacity, self.budget = epsilon, leaf_capacity, budget
 
     def build(self, space: Space, seed: int) -> Memory:

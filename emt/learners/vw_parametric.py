@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emt.bandit import Space
-from emt.learners.vw import Policy, VWLearner
+from emt.learners.vw import Policy, VWLearner, check_counts, check_shares
 
 __all__ = ["VWParametric", "parametric_policy"]
 
@@ -39,6 +39,8 @@ class VWParametric(VWLearner):
     """
 
     def __init__(self, epsilon: float = 0.1, bits: int = 26):
+        check_shares(epsilon=epsilon)
+        check_counts(1, bits=bits)
         self.epsilon, self.bits = epsilon, bits
 
     def build(self, space: Space, seed: int) -> Policy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emt.bandit import Space
-from emt.learners.vw import PolicyWithMemory, VWLearner
+from emt.learners.vw import PolicyWithMemory, VWLearner, check_counts, check_shares
 from emt.learners.vw_emt import VWEMT
 from emt.learners.vw_parametric import parametric_policy
 
@@ -35,6 +35,8 @@ class VWPEMT(VWLearner):
     """
 
     def __init__(self, epsilon: float = 0.1, bits: int = 26, leaf_capacity: int = 100, budget: int | None = None):
+        check_shares(epsilon=epsilon)
+        check_counts(1, bits=bits, leaf_capacity=leaf_capacity, budget=1 if budget is None else budget)
         self.epsilon, self.bits, self.leaf_capacity, self.budget = epsilon, bits, leaf_capacity, budget
 
     def build(self, space: Space, seed: int) -> PolicyWithMemory:
