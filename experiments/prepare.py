@@ -17,7 +17,7 @@ from emt.data.load import name_of
 from experiments.cli import main
 from experiments.config import Study
 
-__all__ = ["prepare", "verify"]
+__all__ = ["prepare", "prepare_all", "verify"]
 
 PREPARED, THERE, AGAIN, BUILT_IN, FAILED = "prepared", "already there", "prepared again", "built in", "failed"
 Outcome = tuple[str, str]
@@ -98,13 +98,18 @@ def _summary(outcomes: dict[str, Outcome]) -> str:
     return "\n".join(lines + [f"  {name:<{width}}  {detail}" for name, (_, detail) in outcomes.items() if detail])
 
 
-def _run(study: Study, cfg: DictConfig) -> int:
-    check_only = bool(cfg.verify)
-    try:
-        outcomes = _all(study.suite.datasets, verify if check_only else prepare)
-    finally:
-        if not check_only:
+def prepare_all(datasets: Iterable[str | int]) -> dict[str, Outcome]:
+    """Get datasets ready one by one, and bring the store's manifest up to date."""
+    with prepared.exclusive():
+        try:
+            return _all(datasets, prepare)
+        finally:
             prepared.write_manifest()
+
+
+def _run(study: Study, cfg: DictConfig) -> int:
+    datasets = study.suite.datasets
+    outcomes = _all(datasets, verify) if cfg.verify else prepare_all(datasets)
     print(f"suite {study.suite.name}, store {prepared.folder()}\n{_summary(outcomes)}")
     return int(any(outcome == FAILED for outcome, _ in outcomes.values()))
 

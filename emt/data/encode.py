@@ -180,19 +180,16 @@ def from_arrays(
     >>> from_arrays([[0.5, 3], [1.5, 7], [2.5, 3]], ["no", "yes", "no"], categorical=[1])
     Dataset('arrays': 3 rows, 1 numeric, 1 categorical, 2 classes)
     """
-    features = X if sparse.issparse(X) else np.asarray(X)
+    frame = pd.DataFrame(X.toarray() if sparse.issparse(X) else X).infer_objects()
     labels = np.asarray(y)
-    if features.ndim != 2 or labels.ndim != 1 or features.shape[0] != len(labels):
-        raise DatasetError(
-            f"{name}: X must be (n_rows, n_columns) and y (n_rows,), not {features.shape} and {labels.shape}"
-        )
-    n_columns = features.shape[1]
+    if labels.shape != (len(frame),):
+        raise DatasetError(f"{name}: X has {len(frame)} rows, but y has the shape {labels.shape}")
+    n_columns = frame.shape[1]
     names = [f"x{j}" for j in range(n_columns)] if names is None else list(names)
     if len(names) != n_columns:
         raise DatasetError(f"{name}: {len(names)} names for {n_columns} columns")
     if outside := [j for j in categorical if not 0 <= j < n_columns]:
         raise DatasetError(f"{name}: categorical columns {outside} are not among the {n_columns} columns of X")
-    frame = pd.DataFrame(X.toarray() if sparse.issparse(X) else features).infer_objects()
     target = "label"
     while target in names:
         target += "_"
@@ -235,7 +232,7 @@ def _codes(column: pd.Series) -> tuple[np.ndarray, list[str]]:
 
 def _level(value: Any) -> str:
     """Name a level; a whole number is named without a decimal point, so that 1.0 and 1 are the same name."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return str(int(value)) if isinstance(value, float | np.floating) and float(value).is_integer() else str(value)
 
 
 def _used(codes: np.ndarray, levels: list[str]) -> tuple[np.ndarray, list[str]]:

@@ -63,17 +63,19 @@ def fetch(task_id: int) -> Dataset:
     DatasetError
         If the task cannot be had or cannot be used; the message says why.
     """
+    broken = False
     try:
         return _read(task_id)
     except FileNotFoundError as error:
         trouble = f"{Path(error.filename).name} is not in the client's cache"
     except _BrokenCache as error:
-        trouble = str(error)
+        broken, trouble = True, str(error)
     if not _reachable(openml.config.server):
         raise DatasetError(
             f"task {task_id}: {trouble}, and there is no answer from {openml.config.server}; try again when there is"
         )
-    _forget(task_id)
+    if broken:
+        _forget(task_id)
     _download(task_id)
     try:
         return _read(task_id)
@@ -83,7 +85,7 @@ def fetch(task_id: int) -> Dataset:
 
 @cache
 def _reachable(server: str) -> bool:
-    """Ask once per process, so that a suite does not wait for a dead server task by task."""
+    """Ask once and remember, so that a suite does not wait for a dead server task by task."""
     try:
         urllib.request.urlopen(server, timeout=10).close()
     except urllib.error.HTTPError:
@@ -114,6 +116,7 @@ def _download(task_id: int) -> None:
             return
         openml.datasets.get_dataset(task.dataset_id, download_data=True, download_features_meta_data=True)
     except Exception as error:  # the client lets through whatever its many layers raise
+        _reachable.cache_clear()  # ask again before the next task
         words = " ".join(str(error).split()) or "no message"
         raise DatasetError(f"task {task_id}: the download failed: {type(error).__name__}: {words[:300]}") from error
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from emt.seeds import digest
 
 __all__ = [
     "BrokenFile",
+    "exclusive",
     "failures",
     "file_of",
     "folder",
@@ -112,6 +115,20 @@ def read(name: str) -> Dataset:
     if checksum != digest(words) or words["fingerprint"] != dataset.fingerprint:
         raise BrokenFile(f"{path} is broken: its content does not match its checksum")
     return dataset
+
+
+@contextlib.contextmanager
+def exclusive() -> Iterator[None]:
+    """Keep other preparations out, and clear away what a killed one left half written."""
+    folder().mkdir(parents=True, exist_ok=True)
+    with (folder() / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DatasetError(f"another preparation is at work in {folder()}: wait for it, or stop it") from None
+        for leftover in folder().glob("*.part"):
+            leftover.unlink()
+        yield
 
 
 def write_manifest() -> None:

@@ -1,0 +1,26 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.openml_server import OpenMLServer
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty prepared store."""
+    folder = tmp_path / "store"
+    monkeypatch.setenv("EMT_DATA", str(folder))
+    return folder
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenMLServer]:
+    """A local OpenML, with the real client pointed at it, patient for two tries, and with an empty cache."""
+    import openml
+
+    with OpenMLServer() as local:
+        monkeypatch.setattr(openml.config, "server", local.url)
+        monkeypatch.setattr(openml.config, "connection_n_retries", 2)
+        monkeypatch.setattr(openml.config, "_root_cache_directory", tmp_path / "openml")
+        yield local

@@ -1,0 +1,188 @@
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.preprocessing import LabelEncoder, OneHotEncoder
+
+from emt import Environment
+from emt.data import DatasetError, from_arrays, from_frame
+
+NUMBERS = st.one_of(st.floats(-1e6, 1e6, width=32), st.integers(-5, 5).map(float), st.just(math.nan), st.just(math.inf))
+LEVELS = st.sampled_from(["", " ", "a", "B", "é", "树", "a,b", "nan", "None"])
+CODES = st.integers(-3, 3)
+
+
+@st.composite
+def frames(draw) -> pd.DataFrame:
+    """Return a frame with a row number, numbers, text, codes, truth values and a target; values may be missing."""
+    n_rows = draw(st.integers(2, 25))
+
+    def column(values, missing=True):
+        cells = st.one_of(values, values, values, st.none()) if missing else values
+        return draw(st.lists(cells, min_size=n_rows, max_size=n_rows))
+
+    columns = {"row": np.arange(n_rows, dtype=float)}
+    for j in range(draw(st.integers(0, 3))):
+        columns[f"number{j}"] = np.array(column(NUMBERS), dtype=float)
+    for j in range(draw(st.integers(0, 2))):
+        columns[f"text{j}"] = pd.Series(column(LEVELS), dtype=draw(st.sampled_from([object, "str", "category"])))
+    for j in range(draw(st.integers(0, 2))):
+        columns[f"code{j}"] = pd.Series(column(CODES), dtype="Int64")
+    if draw(st.booleans()):
+        columns["truth"] = pd.Series(column(st.booleans()), dtype=draw(st.sampled_from([object, "boolean"])))
+    columns["target"] = pd.Series(column(LEVELS), dtype=object)
+    order = draw(st.permutations(list(columns)))
+    return pd.DataFrame({name: columns[name] for name in order})
+
+
+def one_hot(dataset) -> np.ndarray:
+    blocks = [np.eye(n)[codes] for n, codes in zip(dataset.n_levels, dataset.categorical.T, strict=True)]
+    return np.hstack(blocks) if blocks else np.zeros((len(dataset), 0))
+
+
+@settings(max_examples=200, deadline=None)
+@given(frames(), st.integers(0, 5))
+def test_encoding_and_scaling_agree_with_pandas_and_scikit_learn(frame, seed):
+    codes = [name for name in frame.columns if name.startswith("code")]
+    nominal = [name for name in frame.columns if name.startswith(("text", "code", "truth"))]
+    numeric = [name for name in frame.columns if name.startswith(("row", "number"))]
+    clean = frame.replace([math.inf, -math.inf], math.nan).dropna().reset_index(drop=True)
+    if clean["target"].nunique() < 2:
+        with pytest.raises(DatasetError, match=r"'target' has one class only|every row has a missing or infinite"):
+            from_frame(frame, "target", categorical=codes)
+        return
+    dataset = from_frame(frame, "target", categorical=codes)
+
+    assert list(dataset.numeric_names) == numeric
+    assert list(dataset.categorical_names) == nominal
+    np.testing.assert_array_equal(dataset.numeric, clean[numeric].to_numpy(np.float32))
+    encoder = LabelEncoder().fit(clean["target"].astype(str))
+    np.testing.assert_array_equal(dataset.labels, encoder.transform(clean["target"].astype(str)))
+    assert dataset.classes == tuple(encoder.classes_)
+    if nominal:
+        plain = pd.DataFrame({name: clean[name].astype(int if name in codes else str) for name in nominal})
+        expected = OneHotEncoder(sparse_output=False).fit_transform(plain.astype(object))
+        np.testing.assert_array_equal(one_hot(dataset), expected)
+
+    facts = dataset.facts
+    assert facts["rows_total"] - sum(facts["dropped_rows"].values()) == len(clean) == facts["rows"]
+    assert facts["dropped_rows"].get("missing", 0) == frame.isna().any(axis=1).sum()
+
+    environment = Environment(dataset, seed)
+    back = np.argsort(environment.numeric[:, numeric.index("row")])
+    values = clean[numeric].to_numpy(np.float32).astype(float)
+    extents = values.max(axis=0) - values.min(axis=0)
+    expected = values / np.where(extents == 0, 1, extents)
+    np.testing.assert_allclose(
+        environment.numeric[back], expected, rtol=1e-6, atol=1e-38
+    )  # subnormal numbers are coarse
+    np.testing.assert_array_equal(environment.labels[back], dataset.labels)
+    np.testing.assert_array_equal(environment.categorical[back], dataset.categorical)
+
+
+def test_a_category_keeps_its_order_and_loses_levels_that_do_not_occur():
+    size = pd.Categorical(["small", "large", "small", "medium"], categories=["small", "medium", "large", "huge"])
+    dataset = from_frame(pd.DataFrame({"size": size, "y": [1, 1, 2, 2]}), "y")
+    assert dataset.categorical.ravel().tolist() == [0, 2, 0, 1]
+    assert dataset.n_levels.tolist() == [3]
+
+
+def test_levels_of_dropped_rows_do_not_count():
+    frame = pd.DataFrame({"x": [1.0, 2.0, np.nan], "colour": ["red", "blue", "gold"], "y": ["a", "b", "c"]})
+    dataset = from_frame(frame, "y")
+    assert dataset.n_levels.tolist() == [2]
+    assert dataset.classes == ("a", "b")
+
+
+def test_numbers_as_labels_are_in_numeric_order():
+    assert from_arrays([[0], [1], [2]], [10.0, 9.0, 10.0]).classes == ("9", "10")
+
+
+def test_dates_and_ignored_columns_are_dropped_with_a_reason():
+    frame = pd.DataFrame({"x": [1, 2], "day": pd.to_datetime(["2020-01-01", None]), "id": ["p", None], "y": [0, 1]})
+    dataset = from_frame(frame, "y", ignore=["id"])
+    assert len(dataset) == 2, "a missing value in a dropped column costs no row"
+    assert dataset.facts["dropped_columns"]["id"] == "ignored"
+    assert dataset.facts["dropped_columns"]["day"].startswith("datetime")
+
+
+def test_numbers_that_came_as_objects_are_numbers():
+    frame = pd.DataFrame({"x": pd.Series([1, 2.5, None], dtype=object), "y": ["a", "b", "b"]})
+    assert from_frame(frame, "y").numeric.ravel().tolist() == [1.0, 2.5]
+
+
+def test_a_number_beyond_float32_is_infinite():
+    dataset = from_arrays([[1e300], [1.0], [2.0]], ["a", "a", "b"])
+    assert dataset.facts["dropped_rows"] == {"infinite": 1}
+
+
+def test_sparse_and_dense_are_the_same():
+    cells = sparse.random(50, 8, density=0.2, random_state=0, format="csr")
+    labels = np.arange(50) % 3
+    frame = pd.DataFrame.sparse.from_spmatrix(cells, columns=[f"x{j}" for j in range(8)]).assign(label=labels)
+    dense = from_arrays(cells.toarray(), labels)
+    assert from_arrays(cells, labels).fingerprint == dense.fingerprint
+    assert from_frame(frame, "label", name="arrays").fingerprint == dense.fingerprint
+
+
+def test_mixed_lists_keep_their_types():
+    dataset = from_arrays([[0.5, "a"], [1.5, "b"]], [True, False])
+    assert dataset.numeric.ravel().tolist() == [0.5, 1.5]
+    assert dataset.n_levels.tolist() == [2]
+    assert dataset.classes == ("False", "True")
+
+
+def test_max_rows_keeps_a_random_choice_that_comes_from_the_name():
+    X, y = np.arange(100.0)[:, None], np.arange(100) % 2
+    one, same, other = (from_arrays(X, y, max_rows=30, name=name) for name in ("one", "one", "other"))
+    assert len(one) == 30
+    assert one.facts["rows_usable"] == 100
+    np.testing.assert_array_equal(one.numeric, same.numeric)
+    assert not np.array_equal(one.numeric, other.numeric)
+
+
+def test_the_fingerprint_is_of_the_content():
+    def make(**changes):
+        values = {"X": [[0.0, 1], [1.0, 2]], "y": ["a", "b"], "name": "one", "names": ["p", "q"], "categorical": [1]}
+        return from_arrays(**{**values, **changes}).fingerprint
+
+    changes = [{"X": [[0.5, 1], [1, 2]]}, {"X": [[0.0, 2], [1, 1]]}, {"y": ["b", "a"]}, {"y": ["a", "c"]}]
+    changes += [{"name": "two"}, {"names": ["p", "r"]}, {"categorical": []}]
+    assert len({make(), make(), *(make(**change) for change in changes)}) == 1 + len(changes)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"target": "why"}, "one target column 'why', but the columns are 'x', 'y'"),
+        ({"target": "y", "ignore": ["z"]}, "no such column: 'z'; the columns are 'x', 'y'"),
+        ({"target": "y", "categorical": ["z"]}, "no such column: 'z'"),
+        ({"target": "y", "ignore": ["x"]}, "no column is left to learn from"),
+    ],
+)
+def test_wrong_columns_are_named(arguments, message):
+    with pytest.raises(DatasetError, match=message):
+        from_frame(pd.DataFrame({"x": [1, 2], "y": [0, 1]}), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"y": [0]}, r"X has 2 rows, but y has the shape \(1,\)"),
+        ({"y": [[0], [1]]}, r"y has the shape \(2, 1\)"),
+        ({"y": [0, 1], "names": ["a", "b"]}, "2 names for 1 columns"),
+        ({"y": [0, 1], "categorical": [1]}, r"categorical columns \[1\] are not among the 1 columns"),
+    ],
+)
+def test_wrong_arrays_are_refused(arguments, message):
+    with pytest.raises(DatasetError, match=message):
+        from_arrays([[1.0], [2.0]], **arguments)
+
+
+def test_no_rows_at_all():
+    with pytest.raises(DatasetError, match="there are no rows"):
+        from_frame(pd.DataFrame({"x": [], "y": []}), "y")

@@ -1,0 +1,143 @@
+import dataclasses
+import json
+import os
+
+import numpy as np
+import pytest
+
+from emt.data import DatasetError, from_arrays, load, prepared
+
+
+@pytest.fixture
+def dataset():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(300, 4)), rng.integers(0, 9, (300, 2))])
+    names = ["a", "a", "ü", "", "k", "l"]
+    return from_arrays(X, rng.integers(0, 3, 300), categorical=[4, 5], name="task-5", names=names, facts={"task": 5})
+
+
+def test_what_is_written_is_read_back_to_the_bit(store, dataset):
+    prepared.write(dataset)
+    back = load(5)
+    for field in dataclasses.fields(dataset):
+        one, two = getattr(dataset, field.name), getattr(back, field.name)
+        if isinstance(one, np.ndarray):
+            assert (one.dtype, one.tolist()) == (two.dtype, two.tolist())
+        else:
+            assert one == two
+    assert back.fingerprint == dataset.fingerprint
+
+
+def test_the_same_dataset_is_the_same_bytes(store, dataset):
+    first = prepared.write(dataset).read_bytes()
+    os.utime(prepared.file_of("task-5"), (0, 0))
+    assert prepared.write(dataset).read_bytes() == first
+
+
+def test_no_byte_can_change_unseen(store, dataset):
+    path = prepared.write(dataset)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(1)
+    for place in rng.choice(len(whole), 300, replace=False):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        try:
+            back = prepared.read("task-5")
+        except prepared.BrokenFile:
+            continue
+        assert back.fingerprint == dataset.fingerprint, "a bit that carries nothing may flip, no other"
+        assert back.facts == dataset.facts
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"nonsense" * 100])
+def test_a_file_that_is_no_dataset_is_broken(store, dataset, content):
+    path = prepared.write(dataset)
+    path.write_bytes(content)
+    with pytest.raises(DatasetError, match=r"task-5.parquet is broken: .*experiments.prepare"):
+        load(5)
+
+
+def test_a_cut_file_is_broken(store, dataset):
+    path = prepared.write(dataset)
+    whole = path.read_bytes()
+    for length in np.linspace(0, len(whole) - 1, 20).astype(int):
+        path.write_bytes(whole[:length])
+        with pytest.raises(prepared.BrokenFile):
+            prepared.read("task-5")
+
+
+def test_a_file_under_another_name_or_of_another_format_is_not_taken(store, dataset, monkeypatch):
+    path = prepared.write(dataset)
+    path.rename(prepared.file_of("task-6"))
+    with pytest.raises(prepared.BrokenFile, match="for task-5"):
+        prepared.read("task-6")
+    prepared.write(dataset)
+    monkeypatch.setattr(prepared, "FORMAT", prepared.FORMAT + 1)
+    with pytest.raises(prepared.BrokenFile, match="is of format 1"):
+        prepared.read("task-5")
+
+
+def test_what_is_not_prepared_is_said_with_the_command_and_the_last_failure(store):
+    with pytest.raises(DatasetError, match=r"OpenML task 5 is not prepared in .*: run python -m experiments.prepare"):
+        load(5)
+    prepared.record_failure("task-5", "the server was away")
+    with pytest.raises(DatasetError, match="the last try: the server was away"):
+        load(5)
+
+
+def test_failures_are_kept_until_they_are_put_right(store):
+    prepared.record_failure("task-5", "no")
+    prepared.record_failure("task-6", "no, too")
+    prepared.record_failure("task-5", None)
+    assert prepared.failures() == {"task-6": "no, too"}
+    prepared.record_failure("task-6", None)
+    assert prepared.failures() == {}
+
+
+def test_the_manifest_has_the_facts_of_every_intact_file(store, dataset):
+    path = prepared.write(dataset)
+    prepared.file_of("task-9").write_bytes(b"broken")
+    prepared.write_manifest()
+    manifest = json.loads((store / "manifest.json").read_text())
+    assert list(manifest["datasets"]) == ["task-5"]
+    entry = manifest["datasets"]["task-5"]
+    assert entry["file"] == "task-5.parquet"
+    assert entry["bytes"] == path.stat().st_size
+    assert entry["fingerprint"] == dataset.fingerprint
+    assert (entry["task"], entry["rows"], entry["numeric"], entry["categorical"], entry["classes"]) == (5, 300, 4, 2, 3)
+
+
+def test_the_place_is_one_setting(monkeypatch, tmp_path):
+    monkeypatch.delenv("EMT_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert prepared.folder() == tmp_path / "emt"
+    monkeypatch.setenv("EMT_DATA", str(tmp_path / "elsewhere"))
+    assert prepared.folder() == tmp_path / "elsewhere"
+
+
+def test_two_preparations_at_once_are_refused(store):
+    with (
+        prepared.exclusive(),
+        pytest.raises(DatasetError, match="another preparation is at work"),
+        prepared.exclusive(),
+    ):
+        pass
+
+
+def test_a_new_preparation_clears_away_half_written_files(store):
+    store.mkdir()
+    (store / "task-5.part").write_bytes(b"half")
+    with prepared.exclusive():
+        assert not (store / "task-5.part").exists()
+
+
+def test_loading_is_quick_for_a_long_and_wide_set(store):
+    import time
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(32_000, 100)).astype(np.float32)
+    prepared.write(from_arrays(X, rng.integers(0, 10, 32_000), name="task-1"))
+    start = time.perf_counter()
+    load(1)
+    assert time.perf_counter() - start < 1
