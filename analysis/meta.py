@@ -17,7 +17,7 @@ from analysis.style import BLUE, GREY, ORANGE, new_figure
 
 __all__ = ["Forest", "draw_feature", "draw_importances", "fit_forest", "macro_f1"]
 
-FOLDS, REPEATS, TREES, COMPACT = 5, 10, 100, 3
+FOLDS, REPEATS, TREES, COMPACT = 5, 5, 100, 3
 # Two datasets of each class in every fold, or the score says nothing.
 MIN_OF_CLASS = 2 * FOLDS
 # The features of the paper's compact model.
@@ -80,13 +80,13 @@ def fit_forest(features: pd.DataFrame, wins: np.ndarray, n_jobs: int = -1) -> Fo
     wins : ndarray of bool
         Where EMT wins under the rule in use; ties and losses are the other class.
     n_jobs : int
-        Number of processes.
+        Number of threads.
     """
     values, truth = features[list(FEATURES)].to_numpy(float), np.asarray(wins, dtype=bool)
     if min(truth.sum(), (~truth).sum()) < MIN_OF_CLASS:
         return None
     splits = list(RepeatedStratifiedKFold(n_splits=FOLDS, n_repeats=REPEATS, random_state=0).split(values, truth))
-    results = Parallel(n_jobs=n_jobs)(delayed(_split)(values, truth, *split) for split in splits)
+    results = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(_split)(values, truth, *split) for split in splits)
     full, compact = np.zeros((REPEATS, len(truth)), bool), np.zeros((REPEATS, len(truth)), bool)
     chosen = np.zeros(len(FEATURES))
     for number, ((_, test), (by_full, by_compact, best)) in enumerate(zip(splits, results, strict=True)):

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -145,7 +146,7 @@ def _accuracy(model: ClassifierMixin, values: np.ndarray, labels: np.ndarray) ->
     if np.bincount(labels).max() < 5:
         return np.nan
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that the rarest class has fewer than five rows
+        warnings.simplefilter("ignore")  # of classes with fewer than five rows, of columns without variance
         return float(cross_val_score(model, values, labels, scoring="accuracy").mean())
 
 
@@ -207,40 +208,47 @@ def feature_table(
     missing : dict of str to str
         The datasets that cannot be described, and why.
     """
-    run = Parallel(n_jobs=n_jobs, inner_max_num_threads=1)
-    found = dict(zip(fingerprints, run(delayed(_stored)(*item, horizon) for item in fingerprints.items()), strict=True))
-    rows = [{"dataset": name, **row} for name, row in found.items() if isinstance(row, dict)]
-    missing = {name: row for name, row in found.items() if isinstance(row, str)}
+    found = {name: _stored(_path(name, horizon), fingerprint) for name, fingerprint in fingerprints.items()}
+    left = [name for name, features in found.items() if features is None]
+    run = Parallel(n_jobs=n_jobs, return_as="generator")
+    results = run(delayed(_describe)(name, fingerprints[name], horizon) for name in left) if left else ()
+    missing = {}
+    for name, result in zip(left, results, strict=True):
+        if isinstance(result, str):
+            missing[name] = result
+        else:
+            _write(_path(name, horizon), result)
+            found[name] = result["features"]
+    rows = [{"dataset": name, **features} for name, features in found.items() if features is not None]
     return pd.DataFrame(rows, columns=["dataset", *FEATURES]), missing
 
 
-def _stored(name: str, fingerprint: str | None, horizon: int) -> dict[str, float] | str:
-    """Return the features of one dataset from the store, or compute and store them; or say why there are none."""
-    path = prepared.folder() / f"{name}.meta-{horizon}.json"
-    stored = _read(path)
-    if fingerprint and stored.get("identity") == [VERSION, fingerprint]:
-        return stored["features"]
+def _path(name: str, horizon: int) -> Path:
+    return prepared.folder() / f"{name}.meta-{horizon}.json"
+
+
+def _stored(path: Path, fingerprint: str | None) -> dict[str, float] | None:
+    """Return features from the store if they are those of this very dataset."""
+    try:
+        stored = json.loads(path.read_text())
+        return stored["features"] if fingerprint and stored["identity"] == [VERSION, fingerprint] else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _describe(name: str, fingerprint: str | None, horizon: int) -> dict[str, Any] | str:
+    """Compute what the store keeps of one dataset, or say why that cannot be."""
     try:
         dataset = load(int(name.removeprefix("task-")) if name.startswith("task-") else name)
     except DatasetError as error:
         return str(error)
     if fingerprint and dataset.fingerprint != fingerprint:
         return "it was prepared anew, with other content, since the study was run"
-    identity = [VERSION, dataset.fingerprint]
-    if stored.get("identity") != identity:
-        stored = {"identity": identity, "features": of_environment(Environment(dataset, seed=0, horizon=horizon))}
-        _write(path, stored)
-    return stored["features"]
+    features = of_environment(Environment(dataset, seed=0, horizon=horizon))
+    return {"identity": [VERSION, dataset.fingerprint], "features": features}
 
 
-def _read(path: Path) -> dict:
-    try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError):
-        return {}
-
-
-def _write(path: Path, stored: dict) -> None:
+def _write(path: Path, stored: dict[str, Any]) -> None:
     """Write beside and rename, so that two reports at once do no harm."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}-{os.getpid()}")
