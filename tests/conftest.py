@@ -2,8 +2,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from tests.openml_server import OpenMLServer
+from openml_server import OpenMLServer
 
 
 @pytest.fixture

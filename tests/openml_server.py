@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 from dataclasses import dataclass, field
@@ -156,6 +157,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, status: int, content: bytes, body: bool = True, cut: bool = False) -> None:
         self.send_response(status)
+        if not self.path.startswith("/datasets/"):  # OpenML packs all but its bucket of parquet files
+            content = gzip.compress(content)
+            self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(content)))
         self.send_header("Content-Type", "text/xml; charset=utf-8")
         self.send_header("ETag", f'"{hashlib.md5(content).hexdigest()}"')

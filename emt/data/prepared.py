@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -120,6 +119,8 @@ def read(name: str) -> Dataset:
 @contextlib.contextmanager
 def exclusive() -> Iterator[None]:
     """Keep other preparations out, and clear away what a killed one left half written."""
+    import fcntl  # Windows has none, and needs none to read the store
+
     folder().mkdir(parents=True, exist_ok=True)
     with (folder() / ".lock").open("w") as lock:
         try:

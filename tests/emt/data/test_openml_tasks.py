@@ -8,10 +8,10 @@ import numpy as np
 import openml
 import pandas as pd
 import pytest
+from openml_server import Data, dense_arff, simple
 
 from emt.data import DatasetError, openml_tasks
 from emt.data.openml_tasks import MAX_ROWS, fetch
-from tests.openml_server import Data, dense_arff, simple
 
 
 def parquet(frame: pd.DataFrame) -> bytes:
