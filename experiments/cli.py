@@ -12,7 +12,7 @@ from typing import Any
 
 import hydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import HydraException
+from hydra.errors import HydraException, OverrideParseException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
@@ -79,7 +79,9 @@ def _errors_in_one_line() -> Iterator[None]:
 
 def _in_our_words(error: Exception) -> str:
     """Say what is wrong with an override that Hydra refused, with the nearest names that it would take."""
-    text = " ".join(str(error).split())
+    text = " ".join(str(error).split("See https://")[0].split())
+    if isinstance(error, OverrideParseException):
+        return f"cannot read {error.override!r}: {text}. Write key=value, and quote lists: 'learners=[emt,pemt]'"
     if (unknown := re.search(r"Could not find '(\w+)/([^']*)'", text)) and (CONF / unknown[1]).is_dir():
         group, choice = unknown.groups()
         return f"{group}={choice}: there is no conf/{group}/{choice}.yaml; {nearest(choice, names(group))}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -14,6 +15,9 @@ from joblib._dask import DaskDistributedBackend
 from experiments.config import ConfigError
 
 __all__ = ["KilledWorker", "cluster"]
+
+# Run by each worker as it starts: the parent hears Ctrl-C too, and ends its workers.
+DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
 
 class _Backend(DaskDistributedBackend):
@@ -44,7 +48,13 @@ def cluster(address: str | None, n_workers: int) -> Iterator[_Backend]:
     # A run that kills its worker is tried again by the runner, alone: not by Dask, among others.
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as local,
+        LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+            preload=DEAF,
+        ) as local,
         Client(local) as client,
     ):
         yield _Backend(client=client)

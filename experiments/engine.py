@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -10,7 +11,7 @@ from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 from multiprocessing import get_context
 from typing import Any
 
@@ -51,8 +52,9 @@ def execute(work: Iterator[Block], engine: Engine) -> Generator[list[Row], None,
     elif engine.name == "local" and n_workers(engine) == 1:
         yield from _alone(work, lives=2)
     else:
+        parent = os.getpid() if engine.name == "local" else None  # Dask looks after its own
         with _pool(engine) as death:
-            while suspects := (yield from _together(work, death)):
+            while suspects := (yield from _together(work, parent, death)):
                 yield from _alone(suspects, lives=1)
 
 
@@ -109,13 +111,28 @@ def _load(reference: str | int) -> Dataset:
     return load(reference)
 
 
-def _play_in_worker(number: int, block: Block) -> tuple[int, list[Row]]:
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C too, and ends its workers
+def _play_in_worker(number: int, block: Block, parent: int | None) -> tuple[int, list[Row]]:
+    if parent:
+        _depend_on(parent)
     return number, play(block)
 
 
-def _together(work: Iterator[Block], death: type[Exception]) -> Generator[list[Row], None, list[Block]]:
+@cache
+def _depend_on(parent: int) -> None:
+    """Make this a worker that ends with its parent, however that ends, and by nothing else."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C too, and ends its workers
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _together(
+    work: Iterator[Block], parent: int | None, death: type[Exception]
+) -> Generator[list[Row], None, list[Block]]:
     """Play blocks in a pool until none is left or a worker dies; return those that were on their way when it did."""
     flying: dict[int, Block] = {}
     lock = threading.Lock()  # joblib takes blocks from threads of its own
@@ -129,7 +146,7 @@ def _together(work: Iterator[Block], death: type[Exception]) -> Generator[list[R
                 if block is None:
                     return
                 flying[number] = block
-            yield joblib.delayed(_play_in_worker)(number, block)
+            yield joblib.delayed(_play_in_worker)(number, block, parent)
             number += 1
 
     try:
@@ -168,7 +185,7 @@ def _alone(work: Iterable[Block], lives: int) -> Iterator[list[Row]]:
             for _ in range(lives):
                 pool = pool or ProcessPoolExecutor(1, mp_context=get_context("spawn"))
                 try:
-                    _, rows = pool.submit(_play_in_worker, 0, run).result()
+                    _, rows = pool.submit(_play_in_worker, 0, run, os.getpid()).result()
                     break
                 except BrokenProcessPool:
                     pool = None

@@ -139,18 +139,16 @@ def plan(study: Study) -> Plan:
 
 
 class Costs:
-    """Seconds of a run, from the runs that were measured."""
+    """Seconds of a run, from the interactions that were measured."""
 
     def __init__(self) -> None:
-        self._pairs: dict[tuple[str, str], tuple[int, float]] = {}  # runs and their seconds
-        self._learners: dict[str, tuple[int, float]] = {}  # interactions and their seconds
+        self._measured: dict[tuple[str | None, str], tuple[int, float]] = {}  # interactions and seconds
 
-    def add(self, run: Run, n_steps: int, seconds: float) -> None:
-        """Take note of a run that is done."""
-        runs, total = self._pairs.get((run.dataset, run.learner), (0, 0.0))
-        self._pairs[run.dataset, run.learner] = runs + 1, total + seconds
-        steps, total = self._learners.get(run.learner, (0, 0.0))
-        self._learners[run.learner] = steps + n_steps, total + seconds
+    def add(self, dataset: str, learner: str, n_steps: int, seconds: float) -> None:
+        """Take note of a run."""
+        for key in ((dataset, learner), (None, learner)):
+            steps, total = self._measured.get(key, (0, 0.0))
+            self._measured[key] = steps + n_steps, total + seconds
 
     def seconds(self, dataset: str, learner: str, n_steps: int) -> float | None:
         """Return what a run is likely to take; None as long as nothing of its learner was measured.
@@ -158,17 +156,12 @@ class Costs:
         Examples
         --------
         >>> costs = Costs()
-        >>> costs.add(Run("digits", "emt", 0), n_steps=1000, seconds=2.0)
-        >>> costs.seconds("digits", "emt", 1000), costs.seconds("wine", "emt", 100), costs.seconds("wine", "cmt", 100)
-        (2.0, 0.2, None)
+        >>> costs.add("digits", "emt", n_steps=1000, seconds=2.0)
+        >>> costs.seconds("digits", "emt", 500), costs.seconds("wine", "emt", 100), costs.seconds("wine", "cmt", 100)
+        (1.0, 0.2, None)
         """
-        if (dataset, learner) in self._pairs:
-            runs, total = self._pairs[dataset, learner]
-            return total / runs
-        if learner in self._learners:
-            steps, total = self._learners[learner]
-            return total / steps * n_steps
-        return None
+        steps, total = self._measured.get((dataset, learner)) or self._measured.get((None, learner)) or (0, 0.0)
+        return total / steps * n_steps if steps else None
 
 
 def blocks(plan: Plan, runs: Iterable[Run], costs: Costs) -> Iterator[Block]:

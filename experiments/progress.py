@@ -44,13 +44,12 @@ class Progress:
         """Take note of runs that are done or failed, and show it."""
         n_rows = 0
         for row in rows:
-            run = Run(row["dataset"], row["learner"], row["seed"])
-            self._left[run.dataset, run.learner] -= 1
+            self._left[row["dataset"], row["learner"]] -= 1
             n_rows += 1
             self._steps += row["n_steps"]
             self._busy += row["seconds"]
             if row["status"] == "done":
-                self._costs.add(run, row["n_steps"], row["seconds"])
+                self._costs.add(row["dataset"], row["learner"], row["n_steps"], row["seconds"])
             else:
                 self._failed += 1
         if self._bar.disable:

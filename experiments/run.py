@@ -6,6 +6,7 @@ Skips what is in the log already, so the same command goes on where it was stopp
 from __future__ import annotations
 
 import math
+import shlex
 import shutil
 import signal
 import sys
@@ -58,9 +59,18 @@ def run(study: Study, cfg: DictConfig) -> None:
         if left:
             _refuse_full_disk(todo, left)
             _compile(todo)
-            _work(todo, left, costs, made_by)
+            try:
+                _work(todo, left, costs, made_by)
+            except KeyboardInterrupt:
+                _say(f"stopped; the log has all that is done. To go on: {command()}")
+                sys.exit(130)
         store.compact(study.folder, made_by, _shard(study))
     _summarise(todo)
+
+
+def command() -> str:
+    """Return the command line that was given."""
+    return shlex.join(["python", "-m", "experiments.run", *sys.argv[1:]]).replace("++learner.", "learner.")
 
 
 def manifest(todo: Plan) -> dict[str, Any]:
@@ -81,9 +91,9 @@ def known_costs(log: pd.DataFrame) -> Costs:
     """Return what the runs in a log have cost."""
     costs = Costs()
     done = log[log["status"] == "done"]
-    columns = (done[name].tolist() for name in ("dataset", "learner", "seed", "n_steps", "seconds"))
-    for dataset, learner, seed, n_steps, seconds in zip(*columns, strict=True):
-        costs.add(Run(dataset, learner, seed), n_steps, seconds)
+    columns = (done[name].tolist() for name in ("dataset", "learner", "n_steps", "seconds"))
+    for dataset, learner, n_steps, seconds in zip(*columns, strict=True):
+        costs.add(dataset, learner, n_steps, seconds)
     return costs
 
 
@@ -109,13 +119,10 @@ def _work(todo: Plan, left: list[Run], costs: Costs, made_by: dict[str, Any]) ->
                     buffer, n_files, flushed = [], n_files + 1, time.monotonic()
                     if n_files % MANY_FILES == 0:
                         store.compact(folder, made_by, shard)
-    except KeyboardInterrupt:
-        print("\nstopped; the same command goes on from here", file=sys.stderr)
-        sys.exit(130)
     finally:
+        progress.close()
         if buffer:
             store.append(folder, buffer, made_by, shard)
-        progress.close()
 
 
 def _compile(todo: Plan) -> None:
@@ -147,8 +154,8 @@ def _refuse_missing(todo: Plan) -> None:
         if not todo.study.skip_missing:
             first = next(iter(todo.missing.values()))
             raise ConfigError(
-                f"{len(todo.missing)} of the {len(suite.datasets)} datasets of suite {suite.name} are not ready: {names}. "
-                f"Run python -m experiments.prepare suite={suite.name}, or add missing=skip to go on without them ({first})"
+                f"{len(todo.missing)} of {len(suite.datasets)} datasets of suite {suite.name} are not ready: {names} "
+                f"({first}). python -m experiments.prepare suite={suite.name} makes them; missing=skip leaves them out"
             )
         _say(f"not ready, left out: {names}")
     if not todo.sources:
