@@ -147,7 +147,7 @@ def _groups(finals: pd.DataFrame, path: Path | None) -> dict[str, pd.DataFrame]:
     except (OSError, ValueError) as error:
         raise ConfigError(f"report.groups={path} cannot be read as CSV: {error}") from error
     if not {"dataset", "group"} <= set(groups.columns):
-        raise SystemExit(
+        raise ConfigError(
             f"{path}: report.groups must have the columns dataset and group, not {', '.join(groups.columns)}"
         )
     return {str(name): finals[finals["dataset"].isin(part["dataset"])] for name, part in groups.groupby("group")}
