@@ -1,17 +1,47 @@
-"""How the kernels are compiled: cached on disk, with sums that may be reassociated so that they vectorise."""
+"""How the kernels are compiled: once, into a cache on disk that notices changes and repairs itself."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
 
-__all__ = ["njit"]
+__all__ = ["njit", "njit_strict"]
+
+#: A digest of every kernel's source. Numba looks only at the file that defines a function, and would go on using a
+#: cached caller after one of its callees in another file has changed.
+SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
 
 
-def njit(function: Any) -> Any:
-    """Compile a kernel on its first call; later processes load it from the on-disk cache.
+def _cached(function: Callable, **options: Any) -> Any:
+    """Compile on the first call; later processes load the result from disk."""
+    dispatcher = numba.njit(cache=True, error_model="numpy", **options)(function)
+    cache = dispatcher._cache
+    cache._cache_file._source_stamp = SOURCES
+    load = cache.load_overload
+
+    def load_or_repair(*signature: Any) -> Any:
+        try:
+            return load(*signature)
+        except Exception:  # a truncated or foreign file: forget it and compile again
+            cache.flush()
+            return None
+
+    cache.load_overload = load_or_repair
+    return dispatcher
+
+
+def njit(function: Callable) -> Any:
+    """Compile a kernel whose sums may be taken in any order, so that they vectorise.
 
     NaN and infinity keep their meaning: only the order of sums is free (``reassoc``, ``contract``).
     """
-    return numba.njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})(function)
+    return _cached(function, fastmath={"reassoc", "contract"})
+
+
+def njit_strict(function: Callable) -> Any:
+    """Compile a kernel that gives the same bits wherever it is inlined: its sums keep the order they are written in."""
+    return _cached(function)

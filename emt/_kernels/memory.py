@@ -1,0 +1,108 @@
+"""Query and Learn (Algorithm 1), for one key and for a context with every action."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from emt._kernels.compile import njit
+from emt._kernels.leaf import attach, split_leaf
+from emt._kernels.recency import enlist, evict, touch
+from emt._kernels.route import route
+from emt._kernels.score import action_scores, argmin, prepare_query, scan, squared_norm
+from emt._kernels.scorer import update_scorer
+from emt._kernels.state import NONE, SCORE, Tree
+
+__all__ = ["has_room", "learn", "predict_actions", "query"]
+
+
+@njit
+def query(tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int) -> tuple[int, float]:
+    """Return the memory that is least unlike the key, and its score; `NONE` from an empty tree."""
+    if tree.count.memories == 0:
+        return NONE, 0.0
+    tree.count.query += 1
+    prepare_query(tree, numeric, codes)
+    n = scan(tree, route(tree, numeric, codes, action), numeric, codes)
+    action_scores(tree, n, action)
+    k = argmin(tree.work[SCORE], n, tree.count)
+    if tree.config.touches:
+        touch(tree, tree.candidate[k])
+    return tree.candidate[k], tree.work[SCORE, k]
+
+
+@njit
+def predict_actions(tree: Tree, numeric: np.ndarray, codes: np.ndarray, values: np.ndarray) -> None:
+    """Query the tree with every action of a context; actions that share a leaf share its scan."""
+    if tree.count.memories == 0:
+        values[:] = 0
+        return
+    tree.count.query += 1
+    prepare_query(tree, numeric, codes)
+    # answer[a]: first the leaf of action a as -2 - leaf, then the memory found there
+    for a in range(tree.config.n_actions):
+        tree.answer[a] = -2 - route(tree, numeric, codes, a)
+    for a in range(tree.config.n_actions):
+        pending = tree.answer[a]
+        if pending >= 0:
+            continue
+        n = scan(tree, -2 - pending, numeric, codes)
+        for b in range(a, tree.config.n_actions):
+            if tree.answer[b] == pending:
+                action_scores(tree, n, b)
+                tree.answer[b] = tree.candidate[argmin(tree.work[SCORE], n, tree.count)]
+    for a in range(tree.config.n_actions):
+        values[a] = tree.memories[tree.answer[a]].value
+        if tree.config.touches:
+            touch(tree, tree.answer[a])
+
+
+@njit
+def has_room(tree: Tree) -> bool:
+    """Is there a free memory and are there two free nodes, as one `learn` may need?"""
+    node = tree.count.free_node
+    return tree.count.free_memory != NONE and node != NONE and tree.nodes[node].left != NONE
+
+
+@njit
+def learn(tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int, value: float, weight: float) -> None:
+    """Update the scorer, insert the memory, and split its leaf where that is over capacity (Algorithm 1, Learn)."""
+    tree.count.query += 1
+    leaf = route(tree, numeric, codes, action)
+    if tree.nodes[leaf].size > 0:
+        prepare_query(tree, numeric, codes)
+        n = scan(tree, leaf, numeric, codes)
+        action_scores(tree, n, action)
+        known = NONE
+        if tree.config.as_run:  # a key that is stored already is not stored again
+            for k in range(n):
+                if tree.work[SCORE, k] == -np.inf:
+                    known = k
+        changed = update_scorer(tree, n, numeric, codes, action, value, weight)
+        if tree.config.touches:  # learning queries first, with the scorer as it is now
+            if changed:
+                prepare_query(tree, numeric, codes)
+                n = scan(tree, leaf, numeric, codes)
+                action_scores(tree, n, action)
+            touch(tree, tree.candidate[argmin(tree.work[SCORE], n, tree.count)])
+        if known != NONE:
+            return
+    memory = _store(tree, numeric, codes, action, value)
+    attach(tree, leaf, memory)
+    enlist(tree, memory)
+    if tree.config.budget and tree.count.memories > tree.config.budget:
+        evict(tree)
+    split_leaf(tree, leaf)
+
+
+@njit
+def _store(tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int, value: float) -> int:
+    memory = tree.count.free_memory
+    tree.count.free_memory = tree.memories[memory].after
+    tree.count.memories += 1
+    tree.numeric[memory] = numeric
+    tree.codes[memory] = codes
+    tree.memories[memory].action = action
+    tree.memories[memory].value = value
+    tree.memories[memory].square = squared_norm(numeric, len(codes))
+    tree.memories[memory].own_version = 0
+    return memory

@@ -1,0 +1,37 @@
+"""A random stream of one 64-bit word (splitmix64, Steele et al., 2014): easy to save, and the same in every language."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from emt._kernels.compile import njit
+
+__all__ = ["normal", "shuffle", "uniform"]
+
+
+@njit
+def uniform(rng: Any) -> float:
+    """Return the next number of the stream, uniform in [0, 1)."""
+    rng.rng += np.uint64(0x9E3779B97F4A7C15)
+    z = rng.rng
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return np.float64(z >> np.uint64(11)) * 2.0**-53
+
+
+@njit
+def normal(rng: Any) -> float:
+    """Return a standard normal number (Box and Muller's sine half)."""
+    radius = np.sqrt(-2 * np.log(1 - uniform(rng)))
+    return radius * np.sin(2 * np.pi * uniform(rng))
+
+
+@njit
+def shuffle(order: np.ndarray, rng: Any) -> None:
+    """Put an array of numbers in a random order, in place."""
+    for i in range(len(order) - 1, 0, -1):
+        j = int(uniform(rng) * (i + 1))
+        order[i], order[j] = order[j], order[i]

@@ -1,0 +1,329 @@
+"""PredictScorer for a whole leaf (Algorithm 2): how unlike the query is each memory?
+
+The xa block is never built. With z = |f1 - f2| a memory of the query's own action differs in the x block and, by the same
+amounts, in that action's xa block; a memory of another action differs in the x block, in both action indicators and in all
+of both xa blocks. One pass over a memory therefore gives its score for *every* action the query may have.
+
+The levels of a categorical column need no look-up per memory either: the weights at the query's levels plus those at the
+memory's, less twice those at the levels they share. The memory's sums change only with the weights, and are kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from emt._kernels.compile import njit
+from emt._kernels.rng import uniform
+from emt._kernels.state import DISTANCE, FAR, NEAR, NONE, OTHER, SAME, SCORE, Tree
+
+__all__ = ["MAX_SCORE", "action_scores", "argmin", "prepare_query", "scan", "squared_norm"]
+
+MAX_SCORE = 3  # as run, scores are clipped to [0, 3]; as printed they are clipped at 0 alone
+
+
+@njit
+def squared_norm(numeric: np.ndarray, n_codes: int) -> float:
+    """Return the squared norm of a key's x block, where each categorical column has one indicator that is 1."""
+    total = numeric.dtype.type(0)
+    for i in range(len(numeric)):
+        total += numeric[i] * numeric[i]
+    return total + np.float32(n_codes)
+
+
+@njit
+def prepare_query(tree: Tree, numeric: np.ndarray, codes: np.ndarray) -> None:
+    """Gather the weights that the query meets in every memory: at its codes, and in its own xa block per action."""
+    if tree.config.interaction:
+        _image(tree, numeric, codes)
+        return
+    n_inputs = tree.config.n_inputs
+    w_x, w_a = tree.weight[:n_inputs], tree.weight[n_inputs:]
+    for j in range(len(codes)):
+        tree.match[0, j] = w_x[codes[j]]
+    for a in range(tree.config.n_actions):
+        block = n_inputs + tree.config.n_actions + a * n_inputs
+        dense, levels = _own(numeric, codes, tree.weight[block : block + n_inputs], tree.match[a + 1])
+        tree.query_own[a, 0] = levels
+        tree.query_own[a, 1] = dense + levels + w_a[a]
+
+
+@njit
+def scan(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndarray) -> int:
+    """Score a leaf's memories for a query of their own action (``same``) and of any other (``other``); return how many.
+
+    ``other`` lacks the query's own share, which depends on its action: `action_scores` adds it.
+    An exact match has ``same`` = minus infinity.
+    """
+    config = tree.config
+    n = _scan_products(tree, leaf, numeric, codes) if config.interaction else _scan_differences(tree, leaf, numeric, codes)
+    distance, same = tree.work[DISTANCE, :n], tree.work[SAME, :n]
+    if config.as_run:
+        far = tree.work[FAR, :n]
+        query_square = squared_norm(numeric, len(codes))
+        for k in range(n):
+            far[k] = query_square + tree.memories[tree.candidate[k]].square
+        _add_initial(distance, tree.work[NEAR, :n], far, same, tree.work[OTHER, :n], config.crossed)
+    if config.as_run or not config.interaction:
+        for k in range(n):
+            # Squares of tiny differences vanish, so a distance of zero is only a hint.
+            if distance[k] < 1e-12:
+                index = tree.candidate[k]
+                if _equal(numeric, codes, tree.numeric[index], tree.codes[index]):
+                    same[k] = -np.inf
+    return n
+
+
+@njit
+def action_scores(tree: Tree, n: int, action: int) -> None:
+    """Write the scores of the scanned memories for a query with this action (Algorithm 2, PredictScorer)."""
+    actions, score = tree.candidate_action[:n], tree.work[SCORE, :n]
+    same, other = tree.work[SAME, :n], tree.work[OTHER, :n]
+    if tree.config.interaction:
+        _combine(actions, same, other, score, action, tree.weight.dtype.type(0))
+        if tree.config.has_action:
+            _add_action_products(tree, score, action)
+    else:
+        _combine(actions, same, other, score, action, tree.query_own[action, 1])
+    _clip(score, tree.weight.dtype.type(MAX_SCORE if tree.config.as_run else np.inf))
+
+
+@njit
+def argmin(score: np.ndarray, n: int, rng: Any) -> int:
+    """Return the position of the least score; ties are broken at random, among exact matches the newest wins."""
+    least = score[0]
+    position = n_least = 0
+    for k in range(n):
+        if score[k] < least:
+            least, position, n_least = score[k], k, 1
+        elif score[k] == least:
+            n_least += 1
+    if n_least == 1 or least == -np.inf:
+        return position
+    skip = int(uniform(rng) * n_least)
+    for k in range(position, n):
+        if score[k] == least:
+            if skip == 0:
+                return k
+            skip -= 1
+    return position
+
+
+@njit
+def _combine(
+    actions: np.ndarray, same: np.ndarray, other: np.ndarray, score: np.ndarray, action: int, share: float
+) -> None:
+    for k in range(len(score)):
+        score[k] = same[k] if actions[k] == action else other[k] + share
+
+
+@njit
+def _clip(score: np.ndarray, most: float) -> None:
+    """Clip below at 0, so that no memory beats an exact match, whose score is minus infinity; and above as run."""
+    zero = score.dtype.type(0)
+    for k in range(len(score)):
+        s = score[k] if score[k] > zero else zero
+        s = s if s < most else most
+        score[k] = s if score[k] > -np.inf else score[k]
+
+
+@njit
+def _scan_differences(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndarray) -> int:
+    """<w, z> with z = |f1 - f2|, the self-consistent scorer."""
+    n_inputs, n_codes = tree.config.n_inputs, len(codes)
+    blocks = n_inputs + tree.config.n_actions
+    w_x = tree.weight[:n_inputs]
+    query_x = tree.match[0].sum()
+    n = 0
+    index = tree.nodes[leaf].first
+    while index != NONE:
+        memory = tree.memories[index]
+        if memory.own_version != tree.count.version:
+            _refresh(tree, index)
+        block = blocks + memory.action * n_inputs
+        in_x, in_xa, distance = _dense_differences(
+            numeric, tree.numeric[index], w_x, tree.weight[block : block + n_inputs]
+        )
+        if n_codes:
+            shared_x, shared_xa, n_shared = _shared_levels(
+                codes, tree.codes[index], tree.match[0], tree.match[memory.action + 1]
+            )
+            distance += np.float32(2 * (n_codes - n_shared))
+            in_x += query_x - (shared_x + shared_x) + memory.own_levels
+            in_xa += tree.query_own[memory.action, 0] - (shared_xa + shared_xa)
+        tree.work[SAME, n] = in_x + in_xa
+        tree.work[OTHER, n] = in_x + memory.own_block
+        tree.work[DISTANCE, n] = distance
+        tree.candidate[n] = index
+        tree.candidate_action[n] = memory.action
+        index = memory.after
+        n += 1
+    return n
+
+
+@njit
+def _dense_differences(
+    x: np.ndarray, theirs: np.ndarray, w_x: np.ndarray, w_xa: np.ndarray
+) -> tuple[float, float, float]:
+    """Return <w_x, z>, <w_xa, z> and |z|^2 of the numeric coordinates."""
+    in_x = in_xa = distance = x.dtype.type(0)
+    for i in range(len(x)):
+        z = abs(x[i] - theirs[i])
+        in_x += z * w_x[i]
+        in_xa += z * w_xa[i]
+        distance += z * z
+    return in_x, in_xa, distance
+
+
+@njit
+def _shared_levels(
+    codes: np.ndarray, theirs: np.ndarray, w_x: np.ndarray, w_xa: np.ndarray
+) -> tuple[float, float, int]:
+    """Return the weights at the levels that two keys share, in the x block and in an xa block, and how many they are."""
+    zero = w_x.dtype.type(0)
+    in_x = in_xa = zero
+    n_shared = np.int32(0)
+    for j in range(len(codes)):
+        shared = codes[j] == theirs[j]
+        in_x += w_x[j] if shared else zero
+        in_xa += w_xa[j] if shared else zero
+        n_shared += np.int32(shared)
+    return in_x, in_xa, n_shared
+
+
+@njit
+def _own(numeric: np.ndarray, codes: np.ndarray, w: np.ndarray, at_codes: np.ndarray) -> tuple[float, float]:
+    """Return <w, |x|> of a key's numeric coordinates and of its levels, and write the weights at its levels."""
+    dense = levels = w.dtype.type(0)
+    for i in range(len(numeric)):
+        dense += abs(numeric[i]) * w[i]
+    for j in range(len(codes)):
+        at_codes[j] = w[codes[j]]
+        levels += w[codes[j]]
+    return dense, levels
+
+
+@njit
+def _refresh(tree: Tree, index: int) -> None:
+    """Renew the sums over the weights that belong to a memory alone: at its levels, and in its own xa block."""
+    n_inputs, action = tree.config.n_inputs, tree.memories[index].action
+    block = n_inputs + tree.config.n_actions + action * n_inputs
+    w_x, w_xa = tree.weight[:n_inputs], tree.weight[block : block + n_inputs]
+    levels = dense = w_x.dtype.type(0)
+    for j in range(tree.codes.shape[1]):
+        levels += w_x[tree.codes[index, j]] + w_xa[tree.codes[index, j]]
+    for i in range(tree.numeric.shape[1]):
+        dense += abs(tree.numeric[index, i]) * w_xa[i]
+    tree.memories[index].own_levels = levels
+    tree.memories[index].own_block = dense + tree.weight[n_inputs + action]
+    tree.memories[index].own_version = tree.count.version
+
+
+@njit
+def _image(tree: Tree, numeric: np.ndarray, codes: np.ndarray) -> None:
+    """Multiply the query's x block with the ablation's weights: z = f1 f2' is a matrix, but <w, z> = (f1 W) f2."""
+    n_all = tree.config.n_inputs + tree.config.n_actions
+    tree.image[:] = 0
+    for i in range(len(numeric)):
+        for k in range(n_all):
+            tree.image[k] += numeric[i] * tree.weight[i * n_all + k]
+    for j in range(len(codes)):
+        for k in range(n_all):
+            tree.image[k] += tree.weight[codes[j] * n_all + k]
+
+
+@njit
+def _times_key(tree: Tree, memory: int, vector: np.ndarray) -> float:
+    """Return <vector, f> of a memory's x and a blocks."""
+    total = tree.weight.dtype.type(0)
+    for i in range(tree.config.n_numeric):
+        total += vector[i] * tree.numeric[memory, i]
+    for j in range(tree.codes.shape[1]):
+        total += vector[tree.codes[memory, j]]
+    if tree.config.has_action:
+        total += vector[tree.config.n_inputs + tree.memories[memory].action]
+    return total
+
+
+@njit
+def _scan_products(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndarray) -> int:
+    """<w, z> with z = all products of the two keys' coordinates, the ablation's scorer."""
+    n = 0
+    index = tree.nodes[leaf].first
+    while index != NONE:
+        distance = tree.weight.dtype.type(0)
+        for i in range(len(numeric)):
+            z = numeric[i] - tree.numeric[index, i]
+            distance += z * z
+        for j in range(len(codes)):
+            distance += np.float32(2 * (codes[j] != tree.codes[index, j]))
+        tree.work[SAME, n] = tree.work[OTHER, n] = _times_key(tree, index, tree.image)
+        tree.work[DISTANCE, n] = distance
+        tree.candidate[n] = index
+        tree.candidate_action[n] = tree.memories[index].action
+        index = tree.memories[index].after
+        n += 1
+    return n
+
+
+@njit
+def _add_action_products(tree: Tree, score: np.ndarray, action: int) -> None:
+    """Add what the query's action indicator meets: its row of the ablation's weights times each memory."""
+    n_all = tree.config.n_inputs + tree.config.n_actions
+    row = (tree.config.n_inputs + action) * n_all
+    for k in range(len(score)):
+        score[k] += _times_key(tree, tree.candidate[k], tree.weight[row : row + n_all])
+
+
+@njit
+def _add_initial(
+    distance: np.ndarray, near: np.ndarray, far: np.ndarray, same: np.ndarray, other: np.ndarray, crossed: bool
+) -> None:
+    """As run, a score starts from 1 - exp(-|f1 - f2|), the distance over all blocks that the scorer sees.
+
+    In the same xa block the same difference counts twice. Two xa blocks have nothing in common: ``far`` brings the squared
+    norms of the two keys' x blocks together.
+    """
+    real = distance.dtype.type
+    one, twice, apart = real(1), real(2 if crossed else 1), real(1 if crossed else 0)
+    for k in range(len(distance)):
+        near[k] = np.sqrt(twice * distance[k])
+        far[k] = np.sqrt(distance[k] + real(2) + apart * far[k])  # two action indicators differ
+    _exp_minus(near)
+    _exp_minus(far)
+    for k in range(len(distance)):
+        same[k] += one - near[k]
+        other[k] += one - far[k]
+
+
+@njit
+def _exp_minus(x: np.ndarray) -> None:
+    """Replace x >= 0 by exp(-x), by arithmetic alone so that it vectorises: a series for exp(-x / 16), squared four times.
+
+    The absolute error is below 1e-11 in double precision.
+    """
+    real = x.dtype.type
+    one = real(1)
+    c2, c3, c4, c5, c6 = real(1 / 2), real(1 / 3), real(1 / 4), real(1 / 5), real(1 / 6)
+    c7, c8, c9, c10 = real(1 / 7), real(1 / 8), real(1 / 9), real(1 / 10)
+    for k in range(len(x)):
+        t = x[k] * real(1 / 16)
+        t = t if t < real(2) else real(2)  # exp(-32) is as good as nought
+        e = one - t * c7 * (one - t * c8 * (one - t * c9 * (one - t * c10)))
+        e = one - t * (one - t * c2 * (one - t * c3 * (one - t * c4 * (one - t * c5 * (one - t * c6 * e)))))
+        e *= e
+        e *= e
+        e *= e
+        x[k] = e * e
+
+
+@njit
+def _equal(numeric: np.ndarray, codes: np.ndarray, their_numeric: np.ndarray, their_codes: np.ndarray) -> bool:
+    for i in range(len(numeric)):
+        if numeric[i] != their_numeric[i]:
+            return False
+    for j in range(len(codes)):
+        if codes[j] != their_codes[j]:
+            return False
+    return True

@@ -1,0 +1,201 @@
+"""UpdateScorer (Algorithm 2): the ranking update, by coin betting as run or by a gradient step as printed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from emt._kernels.compile import njit
+from emt._kernels.rng import uniform
+from emt._kernels.score import MAX_SCORE, argmin
+from emt._kernels.state import SCORE, Tree
+
+__all__ = ["update_scorer"]
+
+# Columns of Tree.coin, beside each weight: sum of negative gradients, sum of absolute gradients, greatest |z|,
+# wealth, greatest gradient. Orabona and Tommasi (2017), as Vowpal Wabbit's --coin has it.
+BET, TURNOVER, MAX_Z, WEALTH, MAX_GRADIENT = range(5)
+ALPHA, BETA = 4.0, 1.0
+
+
+@njit
+def update_scorer(
+    tree: Tree, n: int, numeric: np.ndarray, codes: np.ndarray, action: int, value: float, weight: float
+) -> bool:
+    """Teach the scorer which of two memories of the scanned leaf to prefer; return whether anything changed."""
+    if n < 2 or weight == 0:
+        return False
+    best = argmin(tree.work[SCORE], n, tree.count)
+    alternative = _alternative(tree, n, best, value)
+    best_error = abs(value - tree.memories[tree.candidate[best]].value)
+    alternative_error = abs(value - tree.memories[tree.candidate[alternative]].value)
+    if best_error == alternative_error:
+        return False
+    # The better of the two moves towards 0, the other towards 1.
+    best_target = 1.0 if best_error > alternative_error else 0.0
+    if tree.config.as_run:
+        weight *= abs(best_error - alternative_error)
+        if uniform(tree.count) < 0.5:
+            _bet(tree, _pair(tree, best, numeric, codes, action), best_target, weight)
+            _bet(tree, _pair(tree, alternative, numeric, codes, action), 1 - best_target, weight)
+        else:
+            _bet(tree, _pair(tree, alternative, numeric, codes, action), 1 - best_target, weight)
+            _bet(tree, _pair(tree, best, numeric, codes, action), best_target, weight)
+    else:
+        # One gradient of both terms of the loss: both scores are taken before either step.
+        best_score = _score(tree, _pair(tree, best, numeric, codes, action))
+        n_z = _pair(tree, alternative, numeric, codes, action)
+        _descend(tree, n_z, _score(tree, n_z), 1 - best_target, weight)
+        _descend(tree, _pair(tree, best, numeric, codes, action), best_score, best_target, weight)
+    tree.count.version += 1
+    return True
+
+
+@njit
+def _alternative(tree: Tree, n: int, best: int, value: float) -> int:
+    """Return the memory, other than the best, whose value is nearest; ties go to the better score, then to chance."""
+    position = -1
+    error = score = np.inf
+    n_tied = 0
+    for k in range(n):
+        if k == best:
+            continue
+        e = abs(value - tree.memories[tree.candidate[k]].value)
+        if e < error or (e == error and tree.work[SCORE, k] < score):
+            position, error, score, n_tied = k, e, tree.work[SCORE, k], 1
+        elif e == error and tree.work[SCORE, k] == score:
+            n_tied += 1
+            if uniform(tree.count) * n_tied < 1:
+                position = k
+    return position
+
+
+@njit
+def _pair(tree: Tree, k: int, numeric: np.ndarray, codes: np.ndarray, action: int) -> int:
+    """Write the non-zero coordinates of z for the query and a scanned memory; return how many."""
+    memory = tree.candidate[k]
+    if tree.config.interaction:
+        return _products(tree, memory, numeric, codes, action)
+    n_inputs, theirs = tree.config.n_inputs, tree.memories[memory].action
+    blocks = n_inputs + tree.config.n_actions
+    n = _differences(tree, 0, 0, memory, numeric, codes)
+    if theirs == action:
+        if tree.config.crossed:
+            n = _differences(tree, n, blocks + action * n_inputs, memory, numeric, codes)
+        return n
+    n = _put(tree, n, n_inputs + action, tree.weight.dtype.type(0) + np.float32(1))
+    n = _put(tree, n, n_inputs + theirs, tree.weight.dtype.type(0) + np.float32(1))
+    if tree.config.crossed:  # nothing in common: all of the query's block and all of the memory's
+        n = _magnitudes(tree, n, blocks + action * n_inputs, numeric, codes)
+        n = _magnitudes(tree, n, blocks + theirs * n_inputs, tree.numeric[memory], tree.codes[memory])
+    return n
+
+
+@njit
+def _put(tree: Tree, n: int, index: int, z: float) -> int:
+    if z == 0:
+        return n
+    tree.z[n].index = index
+    tree.z[n].value = z
+    return n + 1
+
+
+@njit
+def _differences(tree: Tree, n: int, block: int, memory: int, numeric: np.ndarray, codes: np.ndarray) -> int:
+    one = tree.weight.dtype.type(0) + np.float32(1)
+    for i in range(len(numeric)):
+        n = _put(tree, n, block + i, abs(numeric[i] - tree.numeric[memory, i]))
+    for j in range(len(codes)):
+        if codes[j] != tree.codes[memory, j]:
+            n = _put(tree, n, block + codes[j], one)
+            n = _put(tree, n, block + tree.codes[memory, j], one)
+    return n
+
+
+@njit
+def _magnitudes(tree: Tree, n: int, block: int, numeric: np.ndarray, codes: np.ndarray) -> int:
+    for i in range(len(numeric)):
+        n = _put(tree, n, block + i, abs(numeric[i]))
+    for j in range(len(codes)):
+        n = _put(tree, n, block + codes[j], tree.weight.dtype.type(0) + np.float32(1))
+    return n
+
+
+@njit
+def _products(tree: Tree, memory: int, numeric: np.ndarray, codes: np.ndarray, action: int) -> int:
+    one = tree.weight.dtype.type(0) + np.float32(1)
+    n_all = tree.config.n_inputs + tree.config.n_actions
+    n = 0
+    for i in range(len(numeric)):
+        if numeric[i] != 0:
+            n = _row_of_products(tree, n, i * n_all, numeric[i], memory)
+    for j in range(len(codes)):
+        n = _row_of_products(tree, n, codes[j] * n_all, one, memory)
+    if tree.config.has_action:
+        n = _row_of_products(tree, n, (tree.config.n_inputs + action) * n_all, one, memory)
+    return n
+
+
+@njit
+def _row_of_products(tree: Tree, n: int, row: int, x: float, memory: int) -> int:
+    for i in range(tree.config.n_numeric):
+        n = _put(tree, n, row + i, x * tree.numeric[memory, i])
+    for j in range(tree.codes.shape[1]):
+        n = _put(tree, n, row + tree.codes[memory, j], x)
+    if tree.config.has_action:
+        n = _put(tree, n, row + tree.config.n_inputs + tree.memories[memory].action, x)
+    return n
+
+
+@njit
+def _bet(tree: Tree, n_z: int, target: float, weight: float) -> None:
+    """Learn that the pair's score should have been the target, by betting on each weight's gradient."""
+    if n_z == 0:  # the same key: its score cannot change
+        return
+    prediction = norm = 0.0
+    for k in range(n_z):
+        c, z = tree.coin[tree.z[k].index], tree.z[k].value
+        max_z = max(c[MAX_Z], abs(z))
+        prediction += _stake(c, max_z, c[MAX_GRADIENT]) * z
+        norm += (z / max_z) ** 2
+    tree.count.scale += weight * norm
+    tree.count.scale_weight += weight
+    average = (tree.count.scale + 1e-6) / tree.count.scale_weight
+    prediction = min(max(prediction / average, 0.0), MAX_SCORE)
+    slope = 2 * (prediction - target) * weight
+    for k in range(n_z):
+        c, z = tree.coin[tree.z[k].index], tree.z[k].value
+        c[MAX_Z] = max(c[MAX_Z], abs(z))
+        if abs(slope) > c[MAX_GRADIENT]:
+            c[MAX_GRADIENT] = max(abs(slope), BETA)
+        stake = _stake(c, c[MAX_Z], c[MAX_GRADIENT])
+        gradient = slope * z
+        c[BET] -= gradient
+        c[TURNOVER] += abs(gradient)
+        c[WEALTH] -= gradient * stake
+        tree.weight[tree.z[k].index] = stake / average
+
+
+@njit
+def _stake(c: np.ndarray, max_z: float, max_gradient: float) -> float:
+    most = max_gradient * max_z
+    if most <= 0:
+        return 0.0
+    return (ALPHA + c[WEALTH]) / (most * (most + c[TURNOVER])) * c[BET]
+
+
+@njit
+def _score(tree: Tree, n_z: int) -> float:
+    total = 0.0
+    for k in range(n_z):
+        total += tree.weight[tree.z[k].index] * tree.z[k].value
+    return total
+
+
+@njit
+def _descend(tree: Tree, n_z: int, score: float, target: float, weight: float) -> None:
+    """Take one step of w <- w - eta dL/dw for L = (max(0, <w, z>) - target)^2; a clipped score has no slope."""
+    if score <= 0:
+        return
+    step = 2 * tree.config.eta * weight * (score - target)
+    for k in range(n_z):
+        tree.weight[tree.z[k].index] -= step * tree.z[k].value
