@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import sklearn.datasets
 
 from emt.data.dataset import Dataset
 from emt.data.encode import from_arrays, from_frame
@@ -21,8 +21,13 @@ __all__ = ["EMBEDDED"]
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 
 
-def _from_sklearn(name: str, loader: Callable) -> Dataset:
-    bunch = loader()
+def _bunch(name: str) -> Any:
+    import sklearn.datasets  # here, for it takes a second or two that workers on prepared sets need not spend
+
+    return getattr(sklearn.datasets, f"load_{name}")()
+
+
+def _from_sklearn(name: str, bunch: Any) -> Dataset:
     return from_arrays(
         bunch.data, bunch.target_names[bunch.target], name=name, names=[str(column) for column in bunch.feature_names]
     )
@@ -30,9 +35,9 @@ def _from_sklearn(name: str, loader: Callable) -> Dataset:
 
 def _iris(name: str) -> Dataset:
     """Return the iris set of UCI and OpenML (data 61); two of its rows differ from Fisher's and scikit-learn's."""
-    bunch = sklearn.datasets.load_iris()
+    bunch = _bunch("iris")
     bunch.data[[34, 37]] = [4.9, 3.1, 1.5, 0.1]
-    return _from_sklearn(name, lambda: bunch)
+    return _from_sklearn(name, bunch)
 
 
 def _has_line(board: str, player: str) -> bool:
@@ -107,10 +112,10 @@ def _synthetic_rbf(name: str) -> Dataset:
 
 
 EMBEDDED: dict[str, Callable[[str], Dataset]] = {
-    "digits": lambda name: _from_sklearn(name, sklearn.datasets.load_digits),
-    "wine": lambda name: _from_sklearn(name, sklearn.datasets.load_wine),
+    "digits": lambda name: _from_sklearn(name, _bunch("digits")),
+    "wine": lambda name: _from_sklearn(name, _bunch("wine")),
     "iris": _iris,
-    "breast-cancer-diagnostic": lambda name: _from_sklearn(name, sklearn.datasets.load_breast_cancer),
+    "breast-cancer-diagnostic": lambda name: _from_sklearn(name, _bunch("breast_cancer")),
     "tic-tac-toe": _tic_tac_toe,
     "balance-scale": _balance_scale,
     "monks-1-rule": lambda name: _monks(name, lambda a, b, c, d, e, f: a == b or e == 1),
