@@ -12,22 +12,20 @@ import signal
 import sys
 import time
 from collections import Counter
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
 
-from emt import Environment, evaluate
-from emt.data import from_arrays
 from experiments import store
 from experiments.cli import main
-from experiments.config import ConfigError, Study, instantiate, plain
+from experiments.config import ConfigError, Study, plain
 from experiments.engine import execute, n_workers
 from experiments.plan import Costs, Plan, Run, blocks, plan
 from experiments.progress import Progress, duration, work_left
 from experiments.provenance import provenance
+from experiments.rehearsal import known_costs, rehearse
 
 __all__ = ["run"]
 
@@ -53,13 +51,12 @@ def run(study: Study, cfg: DictConfig) -> None:
         log = store.read(study.folder)
         made_by = provenance() | {"identity": todo.identity, "config": plain(cfg)}
         store.write_manifest(study.folder, manifest(todo) | made_by)
-        left = _left(todo, log)
-        costs = known_costs(log)
-        _announce(todo, left, costs)
-        if left:
+        if left := _left(todo, log):
             _refuse_full_disk(todo, left)
-            _compile(todo)
             try:
+                _say("loading the learners (the first time on a machine they are compiled, which takes a minute or so)")
+                costs = rehearse(todo, known_costs(log))
+                _announce(todo, left, costs)
                 _work(todo, left, costs, made_by)
             except KeyboardInterrupt:
                 _say(f"stopped; the log has all that is done. To go on: {command()}")
@@ -85,16 +82,6 @@ def manifest(todo: Plan) -> dict[str, Any]:
         "missing": todo.missing,
         "sweep": todo.study.sweep,
     }
-
-
-def known_costs(log: pd.DataFrame) -> Costs:
-    """Return what the runs in a log have cost."""
-    costs = Costs()
-    done = log[log["status"] == "done"]
-    columns = (done[name].tolist() for name in ("dataset", "learner", "n_steps", "seconds"))
-    for dataset, learner, n_steps, seconds in zip(*columns, strict=True):
-        costs.add(dataset, learner, n_steps, seconds)
-    return costs
 
 
 def _left(todo: Plan, log: pd.DataFrame) -> list[Run]:
@@ -125,22 +112,11 @@ def _work(todo: Plan, left: list[Run], costs: Costs, made_by: dict[str, Any]) ->
             store.append(folder, buffer, made_by, shard)
 
 
-def _compile(todo: Plan) -> None:
-    """Have every kernel in the on-disk cache before the workers start, or each would compile for itself."""
-    _say("loading the learners (the first time on a machine they are compiled, which takes a minute or so)")
-    rng = np.random.default_rng(0)
-    features = np.column_stack([rng.random((8, 2)), np.arange(8) % 2])
-    tiny = Environment(from_arrays(features, np.arange(8) % 2, categorical=[2], name="tiny"), seed=0)
-    for name, config in todo.study.learners.items():
-        with suppress(Exception):  # what is wrong with a learner stands in the rows of its runs
-            evaluate(instantiate(name, config), tiny)
-
-
 def _announce(todo: Plan, left: list[Run], costs: Costs) -> None:
     study = todo.study
     n_bytes = sum(_n_bytes(todo, run) for run in left)
     seconds, unknown = work_left(todo, Counter((run.dataset, run.learner) for run in left), costs)
-    time_needed = "time known after the first runs" if unknown else duration(seconds / n_workers(study.engine))
+    time_needed = "nobody knows how long" if unknown else f"about {duration(seconds / n_workers(study.engine))}"
     _say(
         f"{study.folder}: {len(todo.sources)} datasets x {len(todo.params)} learners x {study.seeds} seeds; "
         f"{len(left):,} runs to do ({n_bytes / 1e6:,.1f} MB, {time_needed})"

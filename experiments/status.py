@@ -1,0 +1,80 @@
+"""Say how far a study is: ``python -m experiments.status experiment=unbounded suite=paper``."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pandas as pd
+from omegaconf import DictConfig
+
+from emt.data import prepared
+from experiments import store
+from experiments.cli import main
+from experiments.config import Study
+from experiments.engine import n_workers
+from experiments.plan import Plan, plan
+from experiments.progress import duration, work_left
+from experiments.rehearsal import known_costs, rehearse
+
+__all__ = ["status"]
+
+
+def status(study: Study, cfg: DictConfig) -> None:
+    """Print what of a study is prepared, done, failed and left, and how long the rest will take.
+
+    Parameters
+    ----------
+    study : Study
+        Which.
+    cfg : DictConfig
+        The whole config (every verb is given it).
+    """
+    todo = plan(study)
+    log = store.read(study.folder)
+    log = log[log["key"].isin(todo.keys().keys())]
+    print(f"{study.folder}: {len(todo.sources)} datasets, {study.seeds} seeds, {study.horizon:,} steps at most")
+    print(_datasets(todo))
+    print(table(todo, log).to_string(index=False))
+    for row in log[log["status"] == "error"].head(10).itertuples():
+        print(f"failed: {row.id}: {str(row.message).splitlines()[-1]}")
+
+
+def table(todo: Plan, log: pd.DataFrame) -> pd.DataFrame:
+    """Return for each learner the numbers of runs done, failed and left, and the time that those left will take."""
+    seen = set(log["key"])
+    left = [run for key, run in todo.keys().items() if key not in seen]
+    counts = log.groupby(["learner", "status"]).size()
+    costs, workers = rehearse(todo, known_costs(log)), n_workers(todo.study.engine)
+    rows = []
+    for learner in [*todo.params, "all"]:
+        ours = Counter((run.dataset, run.learner) for run in left if learner in (run.learner, "all"))
+        seconds, unknown = work_left(todo, ours, costs)
+        names = [learner] if learner != "all" else list(todo.params)
+        rows.append(
+            {
+                "learner": learner,
+                "done": sum(counts.get((name, "done"), 0) for name in names),
+                "failed": sum(counts.get((name, "error"), 0) for name in names),
+                "left": ours.total(),
+                f"time left ({workers} workers)": "not known yet" if unknown else duration(seconds / workers),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _datasets(todo: Plan) -> str:
+    """Say which datasets are not ready, and why."""
+    suite = todo.study.suite
+    n_short = len(suite.datasets) - len(todo.sources) - len(todo.missing)
+    lines = [f"prepared: {len(suite.datasets) - len(todo.missing)} of {len(suite.datasets)} datasets"]
+    if n_short:
+        lines.append(f"too short for the study: {n_short} (fewer than {suite.min_rows:,} rows)")
+    known = prepared.failures()
+    lines += [f"not prepared: {name}: {known.get(name, reason)}" for name, reason in todo.missing.items()]
+    if todo.missing:
+        lines.append(f"python -m experiments.prepare suite={suite.name} prepares what it can")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main(status)
