@@ -48,7 +48,7 @@ def check_protocol(learner: Learner) -> None:
     """Check that it is a `Learner`, known by plain params, with a note, that may be finished at any time."""
     _require(isinstance(learner, Learner), learner, "inherits from emt.learners.base.Learner")
     _require(learner.params.get("class") == type(learner).__name__, learner, "has its class among its params")
-    _require(json.loads(json.dumps(learner.params)) == learner.params, learner, "has params that JSON can hold")
+    _require(json.loads(json.dumps(learner.params, default=repr)) == learner.params, learner, "has params for JSON")
     _require(isinstance(learner.note, str), learner, "has a note that is a string")
     fresh = _copy(learner)
     fresh.finish()
@@ -183,7 +183,9 @@ def check_pickle(learner: Learner) -> None:
         try:
             other = pickle.loads(pickle.dumps(one))
         except Exception as error:
-            raise AssertionError(f"{learner!r} can be pickled before start and after finish: {error}") from error
+            raise AssertionError(
+                f"{learner!r} must be a learner that can be pickled before start and after finish: {error}"
+            ) from error
         _require(other.params == learner.params, learner, "has the same params when unpickled")
         _same(evaluate(other, _environment()), rewards, learner, "earns the same when unpickled")
 
@@ -191,7 +193,10 @@ def check_pickle(learner: Learner) -> None:
 def check_worker(learner: Learner) -> None:
     """Check that it earns the same in a worker process, where studies run."""
     environments = [_environment(seed) for seed in (0, 1)]
-    there = Parallel(n_jobs=2, backend="loky")(delayed(evaluate)(_copy(learner), each) for each in environments)
+    try:
+        there = Parallel(n_jobs=2, backend="loky")(delayed(evaluate)(_copy(learner), each) for each in environments)
+    except Exception as error:
+        raise AssertionError(f"{learner!r} must be a learner that can run in a worker process: {error}") from error
     for rewards, environment in zip(there, environments, strict=True):
         _same(rewards, evaluate(_copy(learner), environment), learner, "earns the same in a worker process")
 
