@@ -17,7 +17,7 @@ from analysis.style import BLUE, GREY, ORANGE, new_figure
 
 __all__ = ["Forest", "draw_feature", "draw_importances", "fit_forest", "macro_f1"]
 
-FOLDS, REPEATS, TREES, COMPACT = 5, 5, 100, 3
+FOLDS, REPEATS, TREES, COMPACT = 5, 5, 50, 3
 # Two datasets of each class in every fold, or the score says nothing.
 MIN_OF_CLASS = 2 * FOLDS
 # The features of the paper's compact model.

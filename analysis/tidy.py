@@ -71,12 +71,12 @@ def curve_table(log: pd.DataFrame, length: int, n_points: int = 50) -> pd.DataFr
         Columns dataset, learner, step, reward (mean over seeds of the mean reward so far) and seeds.
     """
     steps = np.unique(np.linspace(0, length, n_points + 1).astype(int)[1:])
-    done = _done(log)
+    done, n_bytes = _done(log), (length + 7) // 8
     parts = []
     for (dataset, learner), runs in done[done["n_steps"] >= length].groupby(["dataset", "learner"], sort=True):
-        total = np.zeros(length)
-        for packed in runs["rewards"]:
-            total += np.unpackbits(np.frombuffer(packed, np.uint8), count=length)
+        packed = b"".join(bits[:n_bytes] for bits in runs["rewards"])
+        bits = np.unpackbits(np.frombuffer(packed, np.uint8).reshape(len(runs), n_bytes), axis=1, count=length)
+        total = bits.sum(axis=0, dtype=np.int64)
         reward = np.cumsum(total)[steps - 1] / steps / len(runs)
         parts.append(
             pd.DataFrame({"dataset": dataset, "learner": learner, "step": steps, "reward": reward, "seeds": len(runs)})
