@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 
 from analysis.metafeatures import FEATURES
 from analysis.style import BLUE, GREY, ORANGE, new_figure
+from analysis.tidy import count_text
 
 __all__ = ["Forest", "draw_feature", "draw_importances", "fit_forest", "macro_f1"]
 
@@ -129,15 +131,15 @@ def _score(truth: np.ndarray, predicted: np.ndarray, draws: np.ndarray) -> dict[
     return {"macro_f1": float(macro_f1(truth, predicted).mean()), "low": float(low), "high": float(high)}
 
 
-def draw_importances(forest: Forest) -> Figure:
-    """Draw the mean decrease in impurity of each feature, the most important on top, with its spread over trees."""
+def draw_importances(forest: Forest, count: str) -> Figure:
+    """Draw the mean decrease in impurity of each feature, the most important on top; `count` says on what it stands."""
     figure, axes = new_figure(6, 3)
     table = forest.importances.iloc[::-1]
     names = [FEATURES[feature] for feature in table["feature"]]
     axes.barh(names, table["mean"], xerr=table["sd"], color=BLUE, ecolor=GREY, error_kw={"elinewidth": 1})
     axes.set_xlim(left=0)
     axes.set_xlabel("mean decrease in impurity (bars: sd over trees)")
-    axes.set_title(f"{forest.wins + forest.others} datasets, EMT wins on {forest.wins}")
+    axes.set_title(f"{count}; EMT beats parametric on {forest.wins}")
     return figure
 
 
@@ -160,11 +162,12 @@ def draw_feature(table: pd.DataFrame, feature: str, window: int = 20) -> Figure:
     axes.axhline(0, color=GREY, linewidth=0.8)
     axes.plot(rank, table["mean"], color=BLUE, linewidth=1.5)
     axes.set_xlabel("dataset, by difference")
-    axes.set_ylabel("reward of EMT − Parametric", color=BLUE)
-    axes.set_title(f"{len(table)} datasets; orange line: rolling average of {window}")
+    axes.set_ylabel("reward of EMT\n− Parametric", color=BLUE)
+    count = count_text(len(table), table["seeds"].min(), table["seeds"].max())
+    axes.set_title(f"{count}; orange line: rolling average of {window}")
     right = axes.twinx()
     right.spines["right"].set_visible(True)
     right.plot(rank, table[feature], ".", color=ORANGE, markersize=4)
     right.plot(rank, table[feature].rolling(window, center=True, min_periods=1).mean(), color=ORANGE, linestyle="--")
-    right.set_ylabel(FEATURES[feature], color=ORANGE)
+    right.set_ylabel(textwrap.fill(FEATURES[feature], 24), color=ORANGE)
     return figure

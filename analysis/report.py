@@ -23,7 +23,7 @@ from analysis.paper import claims_of, verdict
 from analysis.style import label, learner_order, save
 from analysis.summary import Expected
 from analysis.sweep import draw_sweep, leaf_capacities, sub_studies, sweep_table
-from analysis.tidy import curve_table, final_rewards, full_length, speed_table
+from analysis.tidy import count_text, curve_table, final_rewards, full_length, speed_table
 from analysis.wins import Rule, compare, to_latex, to_markdown, win_table
 from emt.data.load import name_of
 from experiments import store
@@ -215,7 +215,8 @@ def _meta(write: _Writer, finals: pd.DataFrame, study: Expected, options: Option
     if forest:
         write.table(pd.DataFrame(forest.scores).T.rename_axis("model").reset_index(), "forest_scores.csv")
         write.table(forest.importances, "forest_importances.csv")
-        write.figure(draw_importances(forest), "meta_importances")
+        count = count_text(len(table), table["seeds"].min(), table["seeds"].max())
+        write.figure(draw_importances(forest, count), "meta_importances")
         figures["meta_importances"] = "Mean decrease in impurity"
     for feature in PAPER_COMPACT if len(table) > 2 else ():
         write.figure(draw_feature(table, feature), f"meta_{feature}")
