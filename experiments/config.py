@@ -14,6 +14,7 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
+from emt.data.load import BUILT_IN
 from emt.learners.base import Learner
 
 __all__ = ["CONF", "ConfigError", "Engine", "Study", "Suite", "instantiate", "study", "suite"]
@@ -147,6 +148,8 @@ def suite(cfg: DictConfig) -> Suite:
     for dataset in datasets:
         if isinstance(dataset, bool) or not isinstance(dataset, str | int):
             raise ConfigError(f"suite.datasets: {dataset!r} is neither a name nor an OpenML task id")
+        if isinstance(dataset, str) and dataset not in BUILT_IN:
+            raise ConfigError(f"suite.datasets: there is no embedded set {dataset!r}; {nearest(dataset, BUILT_IN)}")
     _check_unique(datasets, "suite.datasets")
     return Suite(
         name=_name(values["name"], "suite.name"),

@@ -31,8 +31,8 @@ def known_costs(log: pd.DataFrame) -> Costs:
 def rehearse(plan: Plan, costs: Costs) -> Costs:
     """Measure the learners of which nothing is known yet on a few hundred steps of a few of the study's datasets.
 
-    Every learner is played on a tiny stream first. This compiles its kernels into the on-disk cache before workers start,
-    or each of them would compile for itself; and no compilation is taken for the learner's own time.
+    Every learner is played on a tiny stream first. This compiles its kernels into the on-disk cache before workers
+    start, or each of them would compile for itself; and no compilation is taken for the learner's own time.
 
     Parameters
     ----------

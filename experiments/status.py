@@ -33,10 +33,10 @@ def status(study: Study, cfg: DictConfig) -> None:
     log = store.read(study.folder)
     log = log[log["key"].isin(todo.keys().keys())]
     print(f"{study.folder}: {len(todo.sources)} datasets, {study.seeds} seeds, {study.horizon:,} steps at most")
-    print(_datasets(todo))
     print(table(todo, log).to_string(index=False))
     for row in log[log["status"] == "error"].head(10).itertuples():
         print(f"failed: {row.id}: {str(row.message).splitlines()[-1]}")
+    print(_datasets(todo))
 
 
 def table(todo: Plan, log: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,28 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # for toys, here and in worker processes
+
+
+@pytest.fixture
+def cli(tmp_path):
+    """Run a verb as a user does, with a results folder of the test's own."""
+
+    def call(verb, *overrides, check=True, start=False, **popen):
+        environment = os.environ | {"PYTHONPATH": str(HERE)}
+        environment.pop("HYDRA_FULL_ERROR", None)
+        command = [sys.executable, "-m", f"experiments.{verb}", *overrides, f"results={tmp_path}/results"]
+        popen = {"cwd": HERE.parent.parent, "env": environment, "stderr": subprocess.PIPE, "text": True} | popen
+        if start:
+            return subprocess.Popen(command, start_new_session=True, **popen)
+        done = subprocess.run(command, stdout=subprocess.PIPE, timeout=300, **popen)
+        assert not check or done.returncode == 0, done.stderr
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    return call

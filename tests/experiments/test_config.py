@@ -1,0 +1,126 @@
+import pytest
+from omegaconf import OmegaConf
+
+from emt.learners.base import Learner
+from experiments.cli import compose
+from experiments.config import CONF, ConfigError, instantiate, names, study, suite
+
+TOY = "learners=[{name:toy,_target_:toys.Toy}]"
+
+
+@pytest.mark.parametrize("name", names("learner"))
+def test_every_learner_config_makes_a_learner_with_all_it_says(name):
+    config = OmegaConf.to_container(OmegaConf.load(CONF / "learner" / f"{name}.yaml"))
+    learner = instantiate(name, config)
+    assert isinstance(learner, Learner)
+    assert config.items() - {("_target_", config["_target_"])} <= learner.params.items()
+
+
+@pytest.mark.parametrize("name", names("experiment"))
+def test_every_experiment(name):
+    checked = study(compose([f"experiment={name}"]))
+    assert checked.name == name
+    assert checked.folder.as_posix() == f"results/{name}/embedded"
+    assert checked.seeds == 50
+    assert checked.horizon == (32000 if name == "bounded" else 4000)
+
+
+def test_the_experiments_of_the_paper():
+    unbounded = study(compose(["experiment=unbounded"]))
+    assert list(unbounded.learners) == ["parametric", "emt", "emt_not_self_consistent", "cmt", "pemt", "pcmt"]
+    capacity = study(compose(["experiment=capacity"]))
+    assert [config["leaf_capacity"] for config in capacity.learners.values()] == [25, 50, 100, 200, 300]
+    bounded = study(compose(["experiment=bounded"]))
+    assert [config.get("budget") for config in bounded.learners.values()] == [None, 1000, 2000, 16000, 32000]
+
+
+@pytest.mark.parametrize("name", names("suite"))
+def test_every_suite(name):
+    assert suite(compose([f"suite={name}"])).datasets
+
+
+@pytest.mark.parametrize("name", names("engine"))
+def test_every_engine(name):
+    assert study(compose([TOY, f"engine={name}"])).engine.name == name
+
+
+@pytest.mark.parametrize("path", sorted(CONF.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_top_level_config_composes(path):
+    assert compose(config_name=path.stem).name == "unbounded"
+
+
+def test_every_number_can_be_overridden():
+    changed = study(compose(["experiment=capacity", "seeds=5", "horizon=1000", "learners=[emt,pemt]"]))
+    assert (changed.seeds, changed.horizon, list(changed.learners)) == (5, 1000, ["emt", "pemt"])
+
+
+def test_an_override_goes_to_the_learners_that_have_it():
+    changed = study(compose(["learners=[emt,parametric]", "learner.leaf_capacity=25", "learner.epsilon=0.05"]))
+    assert changed.learners["emt"]["leaf_capacity"] == 25
+    assert "leaf_capacity" not in changed.learners["parametric"]
+    assert changed.learners["parametric"]["epsilon"] == 0.05
+    assert changed.folder.as_posix() == "results/unbounded/embedded/epsilon=0.05,leaf_capacity=25"
+
+
+def test_learners_that_an_override_makes_the_same_are_one():
+    changed = study(compose(["experiment=capacity", "learner.leaf_capacity=25"]))
+    assert list(changed.learners) == ["emt_leaf"]
+    changed = study(compose(["learners=[parametric,pemt_1000,pemt_2000]", "learner.budget=null"]))
+    assert list(changed.learners) == ["parametric", "pemt"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ([TOY, "seeds=0"], "seeds=0: must be a whole number of at least 1"),
+        ([TOY, "seeds=many"], "seeds=many"),
+        ([TOY, "seeds=2.5"], "seeds=2.5"),
+        ([TOY, "seeds=true"], "seeds=True"),
+        ([TOY, "horizon=-1"], "horizon=-1"),
+        ([TOY, "horizon=null"], "horizon=None"),
+        ([TOY, "name=a/b"], "name=a/b"),
+        (["learners=[]"], "learners must be a list"),
+        (["learners=emt"], "learners must be a list"),
+        (["learners=[ent]"], "did you mean .*emt"),
+        (["learners=[emt,emt]"], "more than once"),
+        (["learners=[{name:toy,_target_:toys.Toi}]"], "toys.Toi"),
+        (["learners=[{name:toy,_target_:pathlib.Path}]"], "not a subclass"),
+        (["learners=[{name:toy,_target_:toys.Toy,epsilom:0.1}]"], "did you mean epsilon"),
+        (["learners=[{name:toy,_target_:toys.Toy,epsilon:2}]"], "epsilon must be between 0 and 1"),
+        ([TOY, "learner.epsilon=2"], "epsilon must be between 0 and 1"),
+        ([TOY, "learner.epsilom=0.1"], "did you mean epsilon"),
+        ([TOY, "shard=0/3"], "shard=0/3"),
+        ([TOY, "shard=4/3"], "shard=4/3"),
+        ([TOY, "shard=3"], "shard=3"),
+        ([TOY, "retry=all"], "must be one of null, errors"),
+        ([TOY, "missing=ignore"], "must be one of refuse, skip"),
+        ([TOY, "engine.n_jobs=0"], "engine.n_jobs=0"),
+        ([TOY, "engine.name=lokal"], "engine.name=lokal"),
+        ([TOY, "engine.address=7"], "engine.address=7"),
+        ([TOY, "suite.datasets=[]"], "suite.datasets"),
+        ([TOY, "suite.datasets=[1.5]"], "1.5"),
+        ([TOY, "suite.datasets=[3,3]"], "3 is listed more than once"),
+        ([TOY, "suite.datasets=[wines]"], "did you mean wine"),
+        ([TOY, "+suite.minrows=3"], "did you mean min_rows"),
+        ([TOY, "+sede=3"], "did you mean seeds"),
+        ([TOY, "~seeds"], "seeds is missing"),
+        (["learners=[emt]", "learner.epsilon=2"], "epsilon"),
+        (["learners=[emt]", "learner.epsilon=-0.1"], "epsilon"),
+        (["learners=[emt]", "learner.epsilon=much"], "epsilon"),
+        (["learners=[emt]", "learner.leaf_capacity=0"], "leaf_capacity"),
+        (["learners=[emt]", "learner.variant=as_painted"], "variant"),
+        (["learners=[pemt]", "learner.budget=0"], "budget"),
+        (["learners=[parametric]", "learner.epsilon=2"], "epsilon"),
+        (["learners=[cmt]", "learner.epsilon=2"], "epsilon"),
+    ],
+)
+def test_refusals(overrides, message):
+    with pytest.raises(ConfigError, match=message):
+        study(compose(overrides))
+
+
+def test_keys_of_a_verbs_own_must_be_named():
+    composed = compose([TOY, "+verify=true"])
+    with pytest.raises(ConfigError, match="verify"):
+        study(composed)
+    assert study(composed, "verify")

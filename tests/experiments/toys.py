@@ -1,0 +1,51 @@
+"""Learners for tests of the runner: quick, pure Python, and able to fail in every way."""
+
+import os
+import signal
+import time
+
+import numpy as np
+
+from emt.learners.base import Learner
+
+
+class Toy(Learner):
+    """Rewards from the run's seed alone; at "dataset/seed" in `fail` or `kill` it raises or kills its process."""
+
+    def __init__(self, epsilon=0.1, delay=0.0, fail="", kill="", mark=""):
+        if not 0 <= epsilon <= 1:
+            raise ValueError(f"epsilon must be between 0 and 1, not {epsilon}")
+        self.epsilon, self.delay, self.fail, self.kill, self.mark = epsilon, delay, fail, kill, mark
+
+    def play(self, environment, seed):
+        here = f"{environment.dataset.name}/{environment.seed}"
+        rehearsal = environment.dataset.name == "tiny"
+        time.sleep(0 if rehearsal else self.delay)
+        if here == self.fail and not (self.mark and os.path.exists(self.mark)):
+            raise RuntimeError("no luck here")
+        if here == self.kill and len(environment) > 100:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.note = "noted" if here == "wine/1" else ""
+        return np.random.default_rng(seed).integers(0, 2, len(environment), dtype=np.uint8)
+
+    def start(self, space, seed):
+        pass
+
+    def predict(self, context, n_actions):
+        return np.full(n_actions, 1 / n_actions)
+
+    def learn(self, context, action, reward, probability):
+        pass
+
+
+class Stepper(Toy):
+    """Without `play`: goes through the loop of `emt.evaluate`."""
+
+    play = None
+
+
+class Liar(Toy):
+    """Gives rewards that are no rewards."""
+
+    def play(self, environment, seed):
+        return np.full(len(environment), 7)
