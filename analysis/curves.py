@@ -86,7 +86,7 @@ def draw_curves(table: pd.DataFrame, zoom: bool = False) -> Figure:
     axes.set_title(f"{count}; bars: 1 SE over datasets")
     axes.xaxis.set_major_formatter("{x:,.0f}")
     if not zoom:
-        axes.legend(loc="lower right", frameon=False)
+        axes.legend(frameon=False)
         return figure
     # The legend goes below, for the empty corner under the curves belongs to the inset.
     figure.legend(loc="outside lower center", ncols=3, frameon=False)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -259,6 +260,8 @@ def _main(study: Study, cfg: DictConfig) -> None:
         raise ConfigError(str(error)) from error
     options = Options(rule, Path(given.groups) if given.groups else None, bool(given.meta))
     print(write_report(study.folder, expected(study), options))
+    if not any((study.folder / "runs").glob("*.parquet")):
+        print(f"nothing was run yet in {study.folder}: {expected(study).command}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -160,6 +160,14 @@ def _cells(table: pd.DataFrame, mark: tuple[str, str]) -> tuple[list[str], list[
     ]
 
 
+def _standing(table: pd.DataFrame) -> str:
+    """Say on how many datasets and seeds the pairs of a table stand."""
+    columns = ("datasets", "datasets"), ("fewest_seeds", "most_seeds")
+    ranges = [sorted({int(table[low].min()), int(table[high].max())}) if len(table) else [0] for low, high in columns]
+    datasets, seeds = (" to ".join(map(str, ends)) for ends in ranges)
+    return f"{datasets} datasets, {seeds} seeds"
+
+
 def _marked(count: float, best: float, mark: tuple[str, str]) -> str:
     return f"{mark[0]}{count:.0f}{mark[1]}" if count == best > 0 else f"{count:.0f}"
 
@@ -169,18 +177,19 @@ def to_markdown(table: pd.DataFrame) -> str:
 
     Examples
     --------
-    >>> counts = pd.DataFrame({"row": ["emt", "cmt"], "column": ["cmt", "emt"], "wins": [3, 1]})
-    >>> print(to_markdown(counts))
+    >>> counts = pd.DataFrame({"row": ["emt", "cmt"], "column": ["cmt", "emt"], "wins": [3, 1], "datasets": 5})
+    >>> print(to_markdown(counts.assign(fewest_seeds=50, most_seeds=50)))
     | | EMT | CMT |
     | --- | ---: | ---: |
     | EMT | --- | **3** |
     | CMT | **1** | --- |
+    <BLANKLINE>
+    5 datasets, 50 seeds
     """
     learners, cells = _cells(table, ("**", "**"))
     lines = [f"| | {' | '.join(map(label, learners))} |", f"| --- |{' ---: |' * len(learners)}"]
-    return "\n".join(
-        [*lines, *(f"| {label(row)} | {' | '.join(line)} |" for row, line in zip(learners, cells, strict=True))]
-    )
+    lines += [f"| {label(row)} | {' | '.join(line)} |" for row, line in zip(learners, cells, strict=True)]
+    return "\n".join([*lines, "", _standing(table)])
 
 
 def to_latex(table: pd.DataFrame) -> str:
@@ -188,12 +197,13 @@ def to_latex(table: pd.DataFrame) -> str:
 
     Examples
     --------
-    >>> counts = pd.DataFrame({"row": ["emt", "cmt"], "column": ["cmt", "emt"], "wins": [3, 1]})
-    >>> print(to_latex(counts).splitlines()[4])
+    >>> counts = pd.DataFrame({"row": ["emt", "cmt"], "column": ["cmt", "emt"], "wins": [3, 1], "datasets": 5})
+    >>> print(to_latex(counts.assign(fewest_seeds=50, most_seeds=50)).splitlines()[4])
     EMT & --- & \textbf{3} \\
     """
     learners, cells = _cells(table, (r"\textbf{", "}"))
     names = [label(learner).replace("_", r"\_") for learner in learners]
     head = [rf"\begin{{tabular}}{{l{'r' * len(names)}}}", r"\toprule", f" & {' & '.join(names)} \\\\", r"\midrule"]
     body = [f"{name} & {' & '.join(line)} \\\\" for name, line in zip(names, cells, strict=True)]
-    return "\n".join([*head, *body, r"\bottomrule", r"\end{tabular}", ""])
+    foot = rf"\multicolumn{{{len(names) + 1}}}{{l}}{{\footnotesize {_standing(table)}}} \\"
+    return "\n".join([*head, *body, r"\midrule", foot, r"\bottomrule", r"\end{tabular}", ""])

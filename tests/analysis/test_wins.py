@@ -105,13 +105,14 @@ def test_wrong_rules_are_named():
 def table_1():
     return pd.DataFrame(
         {"row": row, "column": column, "wins": wins} for row, cells in TABLE_1.items() for column, wins in cells.items()
-    )
+    ).assign(datasets=206, fewest_seeds=3, most_seeds=50)
 
 
 def test_latex_is_the_papers_table():
     lines = to_latex(table_1()).splitlines()
     assert lines[1] == r"\toprule"
     assert lines[-2] == r"\bottomrule"
+    assert "206 datasets, 3 to 50 seeds" in lines[-3]
     assert r"PEMT & --- & \textbf{167} & \textbf{87} & \textbf{196} & \textbf{110} \\" in lines
     assert r"EMT & \textbf{31} & --- & 42 & 177 & 44 \\" in lines
 
