@@ -2,6 +2,7 @@
 
 from emt.bandit import Context, Environment, Space
 from emt.evaluate import evaluate
+from emt.tree import EigenMemoryTree
 
-__all__ = ["Context", "Environment", "Space", "evaluate"]
+__all__ = ["Context", "EigenMemoryTree", "Environment", "Space", "evaluate"]
 __version__ = "0.1.0"

@@ -52,7 +52,8 @@ def split_leaf(tree: Tree, leaf: int) -> None:
         memories[k] = memory
         memory = tree.memories[memory].after
     router = top_eigen(tree, memories) if tree.config.eigen else random_direction(tree)
-    tree.router[leaf] = router.astype(tree.router.dtype)
+    for i in range(len(router)):
+        tree.router[leaf, i] = router[i]
     projection = np.empty(n, tree.router.dtype)
     for k in range(n):
         m = memories[k]
@@ -95,15 +96,36 @@ def _all_equal(tree: Tree, leaf: int) -> bool:
 def _boundary(projection: np.ndarray, as_run: bool) -> tuple[float, bool]:
     """Return the median of the projections, moved to the next value where all would fall on one side of it."""
     n = len(projection)
-    ordered = np.sort(projection)
-    if ordered[0] == ordered[-1]:
+    ordered = _sorted(projection)
+    if ordered[0] == ordered[n - 1]:
         return ordered[0], False
-    boundary = ordered[n // 2] if n % 2 else (ordered[n // 2 - 1] + ordered[n // 2]) / 2
+    k = n // 2
+    boundary = ordered[k] if n % 2 else (ordered[k - 1] + ordered[k]) / ordered.dtype.type(2)
     if as_run and boundary <= ordered[0]:  # nothing is less than the boundary
-        boundary = ordered[np.searchsorted(ordered, ordered[0], side="right")]
-    if not as_run and boundary >= ordered[-1]:  # nothing is greater than the boundary
-        boundary = ordered[np.searchsorted(ordered, ordered[-1], side="left") - 1]
+        while ordered[k] == ordered[0]:
+            k += 1
+        boundary = ordered[k]
+    if not as_run and boundary >= ordered[n - 1]:  # nothing is greater than the boundary
+        while ordered[k] == ordered[n - 1]:
+            k -= 1
+        boundary = ordered[k]
     return boundary, True
+
+
+@njit
+def _sorted(values: np.ndarray) -> np.ndarray:
+    """Return the values in order (Shell's sort: short to compile, and quick for a leaf's worth of values)."""
+    ordered = values.copy()
+    gap = len(ordered) // 2
+    while gap > 0:
+        for i in range(gap, len(ordered)):
+            value, k = ordered[i], i
+            while k >= gap and ordered[k - gap] > value:
+                ordered[k] = ordered[k - gap]
+                k -= gap
+            ordered[k] = value
+        gap //= 2
+    return ordered
 
 
 @njit

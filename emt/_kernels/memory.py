@@ -34,7 +34,8 @@ def query(tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int) -> tu
 def predict_actions(tree: Tree, numeric: np.ndarray, codes: np.ndarray, values: np.ndarray) -> None:
     """Query the tree with every action of a context; actions that share a leaf share its scan."""
     if tree.count.memories == 0:
-        values[:] = 0
+        for a in range(tree.config.n_actions):
+            values[a] = 0
         return
     tree.count.query += 1
     prepare_query(tree, numeric, codes)
@@ -99,8 +100,10 @@ def _store(tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int, valu
     memory = tree.count.free_memory
     tree.count.free_memory = tree.memories[memory].after
     tree.count.memories += 1
-    tree.numeric[memory] = numeric
-    tree.codes[memory] = codes
+    for i in range(len(numeric)):
+        tree.numeric[memory, i] = numeric[i]
+    for j in range(len(codes)):
+        tree.codes[memory, j] = codes[j]
     tree.memories[memory].action = action
     tree.memories[memory].value = value
     tree.memories[memory].square = squared_norm(numeric, len(codes))

@@ -134,7 +134,9 @@ def _scan_differences(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndar
     n_inputs, n_codes = tree.config.n_inputs, len(codes)
     blocks = n_inputs + tree.config.n_actions
     w_x = tree.weight[:n_inputs]
-    query_x = tree.match[0].sum()
+    query_x = tree.weight.dtype.type(0)
+    for j in range(n_codes):
+        query_x += tree.match[0, j]
     n = 0
     index = tree.nodes[leaf].first
     while index != NONE:
@@ -224,7 +226,8 @@ def _refresh(tree: Tree, index: int) -> None:
 def _image(tree: Tree, numeric: np.ndarray, codes: np.ndarray) -> None:
     """Multiply the query's x block with the ablation's weights: z = f1 f2' is a matrix, but <w, z> = (f1 W) f2."""
     n_all = tree.config.n_inputs + tree.config.n_actions
-    tree.image[:] = 0
+    for k in range(n_all):
+        tree.image[k] = 0
     for i in range(len(numeric)):
         for k in range(n_all):
             tree.image[k] += numeric[i] * tree.weight[i * n_all + k]

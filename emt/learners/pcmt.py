@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from emt.arguments import check_counts, check_shares
 from emt.bandit import Space
 from emt.learners.cmt import CMT
-from emt.learners.vw import PolicyWithMemory, VWLearner, check_counts, check_shares
+from emt.learners.vw import PolicyWithMemory, VWLearner
 from emt.learners.vw_parametric import parametric_policy
 
 __all__ = ["PCMT"]

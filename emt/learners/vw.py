@@ -25,7 +25,7 @@ from emt._kernels.explore import epsilon_greedy
 from emt.bandit import Context, Space
 from emt.learners.base import Learner
 
-__all__ = ["Memory", "Model", "Policy", "PolicyWithMemory", "Strategy", "VWLearner", "check_counts", "check_shares"]
+__all__ = ["Memory", "Model", "Policy", "PolicyWithMemory", "Strategy", "VWLearner"]
 
 Features = list[tuple[int, float]]
 _ACTION = ord("a")
@@ -198,20 +198,6 @@ class Strategy(Protocol):
 
     def finish(self) -> None:
         """Free VW's side."""
-
-
-def check_shares(**shares: float) -> None:
-    """Refuse arguments that are not numbers between 0 and 1."""
-    for name, share in shares.items():
-        if not (isinstance(share, int | float) and 0 <= share <= 1):
-            raise ValueError(f"{name} must be a number between 0 and 1, not {share!r}")
-
-
-def check_counts(least: int, **counts: int) -> None:
-    """Refuse arguments that are not whole numbers, or too small."""
-    for name, count in counts.items():
-        if isinstance(count, bool) or not isinstance(count, int) or count < least:
-            raise ValueError(f"{name} must be a whole number, at least {least}, not {count!r}")
 
 
 class VWLearner(Learner):

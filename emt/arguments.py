@@ -1,0 +1,37 @@
+"""Refusals of impossible arguments, before any work is done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+
+__all__ = ["check_choice", "check_counts", "check_shares"]
+
+
+def check_shares(**shares: float) -> None:
+    """Refuse arguments that are not numbers between 0 and 1.
+
+    Examples
+    --------
+    >>> check_shares(epsilon=2)
+    Traceback (most recent call last):
+    ...
+    ValueError: epsilon must be a number between 0 and 1, not 2
+    """
+    for name, share in shares.items():
+        if not (isinstance(share, Real) and 0 <= share <= 1):
+            raise ValueError(f"{name} must be a number between 0 and 1, not {share!r}")
+
+
+def check_counts(least: int, **counts: int) -> None:
+    """Refuse arguments that are not whole numbers, or too small."""
+    for name, count in counts.items():
+        if isinstance(count, bool) or not isinstance(count, Integral) or count < least:
+            raise ValueError(f"{name} must be a whole number, at least {least}, not {count!r}")
+
+
+def check_choice(choices: Sequence[str], **choice: str) -> None:
+    """Refuse an argument that is none of the choices."""
+    for name, value in choice.items():
+        if value not in choices:
+            raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")

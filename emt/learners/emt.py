@@ -1,0 +1,114 @@
+"""EMT-CB: epsilon-greedy on an Eigen Memory Tree."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from emt._kernels.explore import epsilon_greedy
+from emt._kernels.memory import has_room, learn, predict_actions
+from emt._kernels.play import play_emt
+from emt._kernels.state import Tree, grow
+from emt.arguments import check_shares
+from emt.bandit import Context, Environment, Space
+from emt.learners.base import Learner
+from emt.tree import make_state, offsets
+
+__all__ = ["EMT", "make_memory"]
+
+
+class EMT(Learner):
+    """Rucker, Ash, Langford, Mineiro and Momennejad. Eigen memory trees. 2022: EMT-CB, the memory alone (Algorithm 4).
+
+    Every action is queried; the greedy one has the highest remembered reward. The tree's keys are context and action.
+
+    Parameters
+    ----------
+    epsilon : float
+        Share of exploration, spread over all actions.
+    leaf_capacity, budget, variant, scorer, router, eviction
+        Of the memory: see `emt.EigenMemoryTree`. As run, a memory teaches the scorer with importance weight
+        1 / (number of actions x probability of the action taken); as printed, there is none.
+
+    Examples
+    --------
+    >>> from emt import Environment, evaluate
+    >>> from emt.data import load
+    >>> rewards = evaluate(EMT(), Environment(load("iris"), seed=0))
+    >>> len(rewards), bool(rewards.mean() > 0.6)
+    (150, True)
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 0.1,
+        leaf_capacity: int = 100,
+        budget: int | None = None,
+        variant: str = "as_run",
+        scorer: str = "self_consistent",
+        router: str = "eigen",
+        eviction: str = "lru",
+    ):
+        check_shares(epsilon=epsilon)
+        self.epsilon, self.leaf_capacity, self.budget = epsilon, leaf_capacity, budget
+        self.variant, self.scorer, self.router, self.eviction = variant, scorer, router, eviction
+        make_memory(self, Space(1, (), 1), seed=0)  # refuses what is impossible
+
+    def start(self, space: Space, seed: int) -> None:
+        """Begin with an empty tree."""
+        self._offsets = offsets(space.n_numeric, space.n_levels)
+        self._tree = make_memory(self, space, seed)
+        self._values = np.zeros(space.n_actions)
+
+    def predict(self, context: Context, n_actions: int) -> np.ndarray:
+        """Query every action and return the probabilities."""
+        predict_actions(self._tree, context.numeric, context.categorical + self._offsets, self._values)
+        probabilities = np.empty(n_actions)
+        epsilon_greedy(self._values, self.epsilon, probabilities)
+        return probabilities
+
+    def learn(self, context: Context, action: int, reward: float, probability: float) -> None:
+        """Remember the reward of the action in this context."""
+        while not has_room(self._tree):
+            self._tree = grow(self._tree)
+        weight = 1 / (len(self._values) * probability) if self.variant == "as_run" else 1.0
+        learn(self._tree, context.numeric, context.categorical + self._offsets, action, reward, weight)
+
+    def play(self, environment: Environment, seed: int) -> np.ndarray:
+        """Run a whole stream, compiled."""
+        self.start(environment.space, seed)
+        codes = environment.categorical + self._offsets
+        draws = np.random.default_rng(seed).random(len(environment))
+        rewards = np.zeros(len(environment), np.uint8)
+        step = 0
+        while step < len(environment):
+            if not has_room(self._tree):
+                self._tree = grow(self._tree)
+            step = play_emt(
+                self._tree,
+                environment.numeric,
+                codes,
+                environment.labels,
+                draws,
+                self.epsilon,
+                self.variant == "as_run",
+                rewards,
+                step,
+            )
+        return rewards
+
+
+def make_memory(learner: Learner, space: Space, seed: int) -> Tree:
+    """Return the empty tree that a learner's options describe, in single precision."""
+    options = {name: learner.params[name] for name in MEMORY_OPTIONS}
+    return make_state(
+        space.n_numeric,
+        seed=seed,
+        n_levels=space.n_levels,
+        n_actions=space.n_actions,
+        eta=0.01,
+        dtype="float32",
+        **options,
+    )
+
+
+MEMORY_OPTIONS = ("leaf_capacity", "budget", "variant", "scorer", "router", "eviction")

@@ -1,0 +1,113 @@
+"""PEMT-CB: the parametric learner with an Eigen Memory Tree."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from emt._kernels.explore import epsilon_greedy
+from emt._kernels.linear import learn_linear, make_features, predict_linear
+from emt._kernels.memory import has_room, learn, predict_actions
+from emt._kernels.play import play_pemt
+from emt._kernels.state import grow
+from emt.arguments import check_counts, check_shares
+from emt.bandit import Context, Environment, Space
+from emt.learners.base import Learner
+from emt.learners.emt import make_memory
+from emt.learners.parametric import make_model
+from emt.tree import offsets
+
+__all__ = ["PEMT"]
+
+
+class PEMT(Learner):
+    """Rucker, Ash, Langford, Mineiro and Momennejad. Eigen memory trees. 2022: PEMT-CB, the stacked learner.
+
+    The reward that an Eigen Memory Tree remembers for each action is one more feature of that action in the parametric
+    learner: one weight shared by all actions, not interacted. Both learn from every step.
+
+    Parameters
+    ----------
+    epsilon : float
+        Share of exploration, spread over all actions.
+    leaf_capacity, budget, variant, scorer, router, eviction
+        Of the memory, as in `EMT`.
+    max_bytes : int
+        Of the parametric model, as in `Parametric`.
+
+    Examples
+    --------
+    >>> from emt import Environment, evaluate
+    >>> from emt.data import load
+    >>> rewards = evaluate(PEMT(), Environment(load("iris"), seed=0))
+    >>> len(rewards), bool(rewards.mean() > 0.5)
+    (150, True)
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 0.1,
+        leaf_capacity: int = 100,
+        budget: int | None = None,
+        variant: str = "as_run",
+        scorer: str = "self_consistent",
+        router: str = "eigen",
+        eviction: str = "lru",
+        max_bytes: int = 2**30,
+    ):
+        check_shares(epsilon=epsilon)
+        check_counts(0, max_bytes=max_bytes)
+        self.epsilon, self.leaf_capacity, self.budget = epsilon, leaf_capacity, budget
+        self.variant, self.scorer, self.router, self.eviction = variant, scorer, router, eviction
+        self.max_bytes = max_bytes
+        make_memory(self, Space(1, (), 1), seed=0)  # refuses what is impossible
+
+    def start(self, space: Space, seed: int) -> None:
+        """Begin with an empty tree and all weights 0."""
+        self._offsets = offsets(space.n_numeric, space.n_levels)
+        self._tree = make_memory(self, space, seed)
+        self._model, self.note = make_model(space, self.max_bytes, constant=True)
+        self._remembered, self._values = np.zeros(space.n_actions), np.zeros(space.n_actions)
+
+    def predict(self, context: Context, n_actions: int) -> np.ndarray:
+        """Query every action, let the linear model judge, and return the probabilities."""
+        codes = context.categorical + self._offsets
+        predict_actions(self._tree, context.numeric, codes, self._remembered)
+        n = make_features(self._model, context.numeric, codes)
+        predict_linear(self._model, n, self._remembered, self._values)
+        probabilities = np.empty(n_actions)
+        epsilon_greedy(self._values, self.epsilon, probabilities)
+        return probabilities
+
+    def learn(self, context: Context, action: int, reward: float, probability: float) -> None:
+        """Teach the linear model with what the memory said before, then let the memory learn."""
+        while not has_room(self._tree):
+            self._tree = grow(self._tree)
+        codes = context.categorical + self._offsets
+        weight = 1 / (len(self._values) * probability)
+        n = make_features(self._model, context.numeric, codes)
+        learn_linear(self._model, n, action, self._remembered[action], reward, weight)
+        learn(self._tree, context.numeric, codes, action, reward, weight if self.variant == "as_run" else 1.0)
+
+    def play(self, environment: Environment, seed: int) -> np.ndarray:
+        """Run a whole stream, compiled."""
+        self.start(environment.space, seed)
+        codes = environment.categorical + self._offsets
+        draws = np.random.default_rng(seed).random(len(environment))
+        rewards = np.zeros(len(environment), np.uint8)
+        step = 0
+        while step < len(environment):
+            if not has_room(self._tree):
+                self._tree = grow(self._tree)
+            step = play_pemt(
+                self._tree,
+                self._model,
+                environment.numeric,
+                codes,
+                environment.labels,
+                draws,
+                self.epsilon,
+                self.variant == "as_run",
+                rewards,
+                step,
+            )
+        return rewards
