@@ -120,7 +120,7 @@ class Plan:
     def in_shard(self, run: Run) -> bool:
         """Say whether a run belongs to this shard, whatever else is run, done or missing."""
         part, n_parts = self.study.shard
-        return zlib.crc32(run.id.encode()) % n_parts == part - 1
+        return (zlib.crc32(f"{run.learner}/{run.dataset}".encode()) + run.seed) % n_parts == part - 1
 
 
 def plan(study: Study) -> Plan:

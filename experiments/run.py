@@ -43,7 +43,6 @@ def run(study: Study, cfg: DictConfig) -> None:
     cfg : DictConfig
         The whole config, kept with the results.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # batch queues say it so
     todo = plan(study)
     _refuse_missing(todo)
     with store.writer(study.folder, _shard(study)):
@@ -196,4 +195,5 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # Ctrl-C, as batch queues say it
     main(run)

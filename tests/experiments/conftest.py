@@ -13,8 +13,8 @@ sys.path.insert(0, str(HERE))  # for toys, here and in worker processes
 def cli(tmp_path):
     """Run a verb as a user does, with a results folder of the test's own."""
 
-    def call(verb, *overrides, check=True, start=False, **popen):
-        environment = os.environ | {"PYTHONPATH": str(HERE)}
+    def call(verb, *overrides, check=True, start=False, delay=0.0, **popen):
+        environment = os.environ | {"PYTHONPATH": str(HERE), "TOY_DELAY": str(delay)}
         environment.pop("HYDRA_FULL_ERROR", None)
         command = [sys.executable, "-m", f"experiments.{verb}", *overrides, f"results={tmp_path}/results"]
         popen = {"cwd": HERE.parent.parent, "env": environment, "stderr": subprocess.PIPE, "text": True} | popen
