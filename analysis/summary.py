@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.meta import COMPACT, FOLDS, MIN_OF_CLASS, REPEATS, Forest
 from analysis.metafeatures import FEATURES
-from analysis.paper import TABLE_1, TABLE_1_DATASETS
+from analysis.paper import MIN_DATASETS, MIN_SEEDS, TABLE_1, TABLE_1_DATASETS
 from analysis.style import label, learner_order
 from analysis.wins import to_markdown
 
@@ -128,7 +128,11 @@ def claims_section(verdicts: list[dict[str, Any]]) -> str:
         }
         for verdict in verdicts
     ]
-    return "\n".join(["## The paper's claims", "", markdown_table(rows), ""])
+    intro = (
+        f"Too little data: fewer than {MIN_DATASETS} datasets that both learners finished, fewer than {MIN_SEEDS} seeds, "
+        "or more wins than losses but no more than chance would give."
+    )
+    return "\n".join(["## The paper's claims", "", markdown_table(rows), "", intro, ""])
 
 
 def figures_section(title: str, figures: Mapping[str, str], intro: str = "") -> str:

@@ -1,7 +1,7 @@
 import pytest
 from synthetic_logs import finals
 
-from analysis.paper import CLAIMS, TABLE_1, claims_of, verdict
+from analysis.paper import CLAIMS, TABLE_1, Claim, claims_of, verdict
 from analysis.wins import Rule
 
 
@@ -17,12 +17,13 @@ def study(first, second, wins, losses, ties=0, seeds=3):
 @pytest.mark.parametrize(
     ("wins", "losses", "ties", "seeds", "answer"),
     [
-        (11, 1, 9, 3, "holds"),
-        (11, 4, 6, 3, "does not hold"),  # too many losses
-        (6, 0, 15, 3, "does not hold"),  # too few wins
-        (1, 11, 9, 3, "does not hold"),
-        (9, 0, 0, 3, "too little data"),  # too few datasets
-        (11, 1, 9, 2, "too little data"),  # too few seeds
+        (20, 2, 13, 3, "holds"),
+        (20, 6, 9, 3, "does not hold"),  # too many losses
+        (8, 0, 27, 3, "does not hold"),  # too few wins
+        (2, 20, 13, 3, "does not hold"),
+        (20, 0, 0, 3, "too little data"),  # too few datasets
+        (3, 0, 8, 3, "too little data"),
+        (20, 2, 13, 2, "too little data"),  # too few seeds
     ],
 )
 def test_pemt_beats_parametric(wins, losses, ties, seeds, answer):
@@ -31,8 +32,14 @@ def test_pemt_beats_parametric(wins, losses, ties, seeds, answer):
     assert (found["wins"], found["losses"], found["datasets"]) == (wins, losses, wins + losses + ties)
 
 
+def test_more_wins_than_losses_by_chance_alone_decide_nothing():
+    claim = Claim("one beats the other", "emt", "emt_as_printed", "not in the paper")
+    answers = [verdict(claim, study("emt", "emt_as_printed", w, 3, 30), Rule())["verdict"] for w in (3, 5, 15)]
+    assert answers == ["does not hold", "too little data", "holds"]
+
+
 def test_a_claim_on_learners_that_are_not_there_has_too_little_data():
-    assert verdict(CLAIMS[1], study("pemt", "parametric", 12, 0), Rule())["verdict"] == "too little data"
+    assert verdict(CLAIMS[1], study("pemt", "parametric", 40, 0), Rule())["verdict"] == "too little data"
 
 
 def test_claims_cover_the_paper_and_the_smallest_budget():
