@@ -129,7 +129,7 @@ def claims_section(verdicts: list[dict[str, Any]]) -> str:
         for verdict in verdicts
     ]
     intro = (
-        f"Too little data: fewer than {MIN_DATASETS} datasets that both learners finished, fewer than {MIN_SEEDS} seeds, "
+        f"Too little data: fewer than {MIN_DATASETS} datasets that both finished, fewer than {MIN_SEEDS} seeds, "
         "or more wins than losses but no more than chance would give."
     )
     return "\n".join(["## The paper's claims", "", markdown_table(rows), "", intro, ""])
