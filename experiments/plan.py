@@ -9,6 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import numpy as np
+import pandas as pd
+
 from emt.data import DatasetError, load
 from emt.seeds import digest
 from experiments.config import Study, instantiate
@@ -99,14 +102,24 @@ class Plan:
             "datasets": {name: source.fingerprint for name, source in self.sources.items()},
         }
 
-    def keys(self) -> dict[str, Run]:
-        """Return all runs of the study by their keys."""
+    def runs(self) -> dict[Run, str]:
+        """Return all runs of the study with their keys; a learner with two names has each run, and its key, twice."""
         return {
-            run_key(source.fingerprint, self.study.horizon, params, seed): Run(source.name, learner, seed)
+            Run(source.name, learner, seed): run_key(source.fingerprint, self.study.horizon, params, seed)
             for source in self.sources.values()
             for learner, params in self.params.items()
             for seed in range(self.study.seeds)
         }
+
+    def left(self, log: pd.DataFrame) -> list[Run]:
+        """Return the runs that a log does not have."""
+        logged = set(zip(log["id"], log["key"], strict=True))
+        return [run for run, key in self.runs().items() if (run.id, key) not in logged]
+
+    def of_study(self, log: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows of a log that are of this study."""
+        ours = {(run.id, key) for run, key in self.runs().items()}
+        return log[np.array([row in ours for row in zip(log["id"], log["key"], strict=True)], dtype=bool)]
 
     def n_steps(self, run: Run) -> int:
         """Return how many interactions a run has."""

@@ -62,9 +62,9 @@ class Progress:
 
     def close(self) -> None:
         """Leave the last state on the screen."""
-        self._bar.close()
         if self._bar.disable:
             print(self, file=sys.stderr, flush=True)
+        self._bar.close()
 
     def __str__(self) -> str:
         elapsed = time.monotonic() - self._started

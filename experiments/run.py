@@ -15,7 +15,6 @@ from collections import Counter
 from contextlib import closing
 from typing import Any
 
-import pandas as pd
 from omegaconf import DictConfig
 
 from experiments import store
@@ -50,7 +49,8 @@ def run(study: Study, cfg: DictConfig) -> None:
         log = store.read(study.folder)
         made_by = provenance() | {"identity": todo.identity, "config": plain(cfg)}
         store.write_manifest(study.folder, manifest(todo) | made_by)
-        if left := _left(todo, log):
+        tried = log[log["status"] == "done"] if study.retry else log
+        if left := [run for run in todo.left(tried) if todo.in_shard(run)]:
             _refuse_full_disk(todo, left)
             try:
                 _say("loading the learners (the first time on a machine they are compiled, which takes a minute or so)")
@@ -81,12 +81,6 @@ def manifest(todo: Plan) -> dict[str, Any]:
         "missing": todo.missing,
         "sweep": todo.study.sweep,
     }
-
-
-def _left(todo: Plan, log: pd.DataFrame) -> list[Run]:
-    known = log if not todo.study.retry else log[log["status"] == "done"]
-    finished = set(known["key"])
-    return [run for key, run in todo.keys().items() if key not in finished and todo.in_shard(run)]
 
 
 def _work(todo: Plan, left: list[Run], costs: Costs, made_by: dict[str, Any]) -> None:
@@ -175,10 +169,9 @@ def _n_bytes(todo: Plan, run: Run) -> int:
 
 def _summarise(todo: Plan) -> None:
     study = todo.study
-    log, keys = store.read(study.folder), todo.keys()
-    ours = log[log["key"].isin(keys.keys())]
+    ours = todo.of_study(store.read(study.folder))
     failed = ours[ours["status"] == "error"]
-    _say(f"{study.folder}: {len(ours) - len(failed):,} of {len(keys):,} runs are done, {len(failed)} failed")
+    _say(f"{study.folder}: {len(ours) - len(failed):,} of {len(todo.runs()):,} runs are done, {len(failed)} failed")
     for row in failed.head(5).itertuples():
         _say(f"  failed: {row.id}: {str(row.message).splitlines()[-1]}")
     if len(failed):

@@ -30,8 +30,7 @@ def status(study: Study, cfg: DictConfig) -> None:
         The whole config (every verb is given it).
     """
     todo = plan(study)
-    log = store.read(study.folder)
-    log = log[log["key"].isin(todo.keys().keys())]
+    log = todo.of_study(store.read(study.folder))
     print(f"{study.folder}: {len(todo.sources)} datasets, {study.seeds} seeds, {study.horizon:,} steps at most")
     print(table(todo, log).to_string(index=False))
     for row in log[log["status"] == "error"].head(10).itertuples():
@@ -41,8 +40,7 @@ def status(study: Study, cfg: DictConfig) -> None:
 
 def table(todo: Plan, log: pd.DataFrame) -> pd.DataFrame:
     """Return for each learner the numbers of runs done, failed and left, and the time that those left will take."""
-    seen = set(log["key"])
-    left = [run for key, run in todo.keys().items() if key not in seen]
+    left = todo.left(log)
     counts = log.groupby(["learner", "status"]).size()
     costs, workers = rehearse(todo, known_costs(log)), n_workers(todo.study.engine)
     rows = []

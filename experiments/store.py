@@ -265,4 +265,5 @@ def _frame(tables: Iterable[pa.Table]) -> pd.DataFrame:
     table = pa.concat_tables([SCHEMA.empty_table(), *(table.replace_schema_metadata() for table in tables)])
     rows = table.to_pandas()
     rows = rows.iloc[np.argsort(rows["status"] == "done", kind="stable")]  # files come in the order of time
-    return rows.drop_duplicates("key", keep="last").sort_values(["learner", "dataset", "seed"], ignore_index=True)
+    rows = rows.drop_duplicates(["id", "key"], keep="last")
+    return rows.sort_values(["learner", "dataset", "seed"], ignore_index=True)

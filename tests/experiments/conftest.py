@@ -19,10 +19,14 @@ def cli(tmp_path):
         command = [sys.executable, "-m", f"experiments.{verb}", *overrides, f"results={tmp_path}/results"]
         popen = {"cwd": HERE.parent.parent, "env": environment, "stderr": subprocess.PIPE, "text": True} | popen
         if start:
-            return subprocess.Popen(command, start_new_session=True, **popen)
+            running.append(subprocess.Popen(command, start_new_session=True, **popen))
+            return running[-1]
         done = subprocess.run(command, stdout=subprocess.PIPE, timeout=300, **popen)
         assert not check or done.returncode == 0, done.stderr
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
-    return call
+    running = []
+    yield call
+    for process in running:
+        process.kill()

@@ -4,6 +4,7 @@ import random
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -62,11 +63,12 @@ def kill_and_resume(cli, tmp_path, seeds, n_workers_killed, n_parents_killed):
         parent = psutil.Process(running.pid)
         n_before, deadline = len(store.read(folder)), time.monotonic() + chance.uniform(2, 20)
         while killed["worker"] < n_workers_killed * (killed["parent"] + 1) / n_parents_killed:
-            workers = [child for child in parent.children() if "tracker" not in " ".join(child.cmdline())]
-            if workers and len(store.read(folder)) > n_before:
-                chance.choice(workers).kill()
-                killed["worker"] += 1
-                n_before = len(store.read(folder))
+            if len(store.read(folder)) > n_before:
+                with suppress(psutil.NoSuchProcess, IndexError):  # a pool that died a moment ago
+                    workers = [child for child in parent.children() if "tracker" not in " ".join(child.cmdline())]
+                    chance.choice(workers).kill()
+                    killed["worker"] += 1
+                    n_before = len(store.read(folder))
             time.sleep(chance.uniform(0, 1))
             assert running.poll() is None, "the study ended before it was killed: give it more seeds"
         while time.monotonic() < deadline and len(store.read(folder)) <= n_before:

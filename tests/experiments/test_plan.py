@@ -26,7 +26,7 @@ def known(todo, **seconds):
 @pytest.mark.parametrize("seconds", [{}, {"toy": 0.1, "step": 10.0}, {"toy": 1e-9, "step": 0.0}])
 def test_every_run_is_in_one_block(seconds):
     todo = make()
-    runs = todo.keys().values()
+    runs = list(todo.runs())
     handed_out = Counter(
         Run(block.source.name, block.learner, seed)
         for block in blocks(todo, runs, known(todo, **seconds))
@@ -39,14 +39,14 @@ def test_every_run_is_in_one_block(seconds):
 def test_blocks_follow_the_cost():
     todo = make()
     sizes = {"toy": set(), "step": set()}
-    for block in blocks(todo, todo.keys().values(), known(todo, toy=0.1, step=10.0)):
+    for block in blocks(todo, todo.runs(), known(todo, toy=0.1, step=10.0)):
         sizes[block.learner].add(len(block.seeds))
     assert sizes == {"toy": {1, 2, 3}, "step": {1}}  # seeds 0; 1; 2 and 3; 4 to 6
 
 
 def test_half_a_study_has_fewer_seeds_of_everything_and_the_slow_come_first():
     todo = make()
-    order = list(blocks(todo, todo.keys().values(), known(todo, toy=0.1, step=10.0)))
+    order = list(blocks(todo, todo.runs(), known(todo, toy=0.1, step=10.0)))
     assert {(block.source.name, block.learner) for block in order[:4]} == {
         (dataset, learner) for dataset in todo.sources for learner in ("toy", "step")
     }
@@ -55,7 +55,7 @@ def test_half_a_study_has_fewer_seeds_of_everything_and_the_slow_come_first():
 
 
 def test_shards_share_the_runs_out():
-    whole = set(make().keys().values())
+    whole = set(make().runs())
     plans = [make(f"shard={part}/3") for part in (1, 2, 3)]
     shards = [{run for run in whole if todo.in_shard(run)} for todo in plans]
     assert set.union(*shards) == whole
@@ -64,12 +64,12 @@ def test_shards_share_the_runs_out():
 
 
 def test_the_key_changes_with_all_that_decides_a_run_and_with_nothing_else():
-    keys = set(make().keys())
-    assert set(make("seeds=9").keys()) > keys
-    assert set(make("engine=serial", "shard=1/2", "retry=errors", "name=other").keys()) == keys
-    assert not set(make("horizon=50").keys()) & keys
-    assert not set(make("learner.epsilon=0.2").keys()) & keys
-    assert len({run.id for run in make().keys().values()}) == len(keys)
+    keys = set(make().runs().values())
+    assert set(make("seeds=9").runs().values()) > keys
+    assert set(make("engine=serial", "shard=1/2", "retry=errors", "name=other").runs().values()) == keys
+    assert not set(make("horizon=50").runs().values()) & keys
+    assert not set(make("learner.epsilon=0.2").runs().values()) & keys
+    assert len({run.id for run in make().runs()}) == len(keys)
 
 
 def test_short_sets_take_no_part():
@@ -78,7 +78,7 @@ def test_short_sets_take_no_part():
 
 def test_the_order_of_work_changes_no_reward():
     todo = make()
-    work = list(blocks(todo, todo.keys().values(), Costs()))
+    work = list(blocks(todo, todo.runs(), Costs()))
     shuffled = work[:]
     random.Random(1).shuffle(shuffled)
 

@@ -42,7 +42,7 @@ def rewards(folder):
 def assert_complete(folder, overrides, n_failed=0):
     log = store.read(folder)
     asked = plan(study(compose([*SMALL, *overrides])))
-    assert set(log["key"]) == set(asked.keys())
+    assert set(log["key"]) == set(asked.runs().values())
     assert (log["status"] == "error").sum() == n_failed
     return log
 
@@ -237,3 +237,10 @@ def test_multirun_on_the_command_line(cli, tmp_path):
     cli("run", "-m", TOY, *SMALL, "learner.epsilon=0.1,0.2")
     folders = sorted(path.parent.name for path in tmp_path.glob("results/unbounded/embedded/*/manifest.json"))
     assert folders == ["epsilon=0.1", "epsilon=0.2"]
+
+
+def test_a_learner_may_have_two_names(go):
+    both = "learners=[{name:toy,_target_:toys.Toy},{name:twin,_target_:toys.Toy}]"
+    log = rewards(go(both))
+    assert log["learner"].value_counts().to_dict() == {"toy": 6, "twin": 6}
+    assert log["key"].nunique() == 6
