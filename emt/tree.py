@@ -166,7 +166,7 @@ class EigenMemoryTree:
             raise ValueError(f"weight must be a finite number, at least 0, not {weight}")
         while not has_room(self._tree):
             self._tree = grow(self._tree)
-        learn(self._tree, *key, float(y), float(weight))
+        learn(self._tree, *key, float(y), float(weight), False)
 
     def query(
         self,

@@ -16,7 +16,7 @@ __all__ = ["attach", "detach", "split_leaf"]
 def attach(tree: Tree, leaf: int, memory: int) -> None:
     """Put a memory at the head of a leaf's list."""
     head = tree.nodes[leaf].first
-    tree.memories[memory].before, tree.memories[memory].after = NONE, head
+    tree.memories[memory].before, tree.after[memory] = NONE, head
     if head != NONE:
         tree.memories[head].before = memory
     tree.nodes[leaf].first = memory
@@ -27,11 +27,11 @@ def attach(tree: Tree, leaf: int, memory: int) -> None:
 @njit
 def detach(tree: Tree, memory: int) -> None:
     """Take a memory out of its leaf's list."""
-    leaf, before, after = tree.memories[memory].leaf, tree.memories[memory].before, tree.memories[memory].after
+    leaf, before, after = tree.memories[memory].leaf, tree.memories[memory].before, tree.after[memory]
     if before == NONE:
         tree.nodes[leaf].first = after
     else:
-        tree.memories[before].after = after
+        tree.after[before] = after
     if after != NONE:
         tree.memories[after].before = before
     tree.nodes[leaf].size -= 1
@@ -50,7 +50,7 @@ def split_leaf(tree: Tree, leaf: int) -> None:
     memory = tree.nodes[leaf].first
     for k in range(n - 1, -1, -1):
         memories[k] = memory
-        memory = tree.memories[memory].after
+        memory = tree.after[memory]
     router = top_eigen(tree, memories) if tree.config.eigen else random_direction(tree)
     for i in range(len(router)):
         tree.router[leaf, i] = router[i]
@@ -78,7 +78,7 @@ def split_leaf(tree: Tree, leaf: int) -> None:
 def _all_equal(tree: Tree, leaf: int) -> bool:
     """Do all memories have one key? Asked of the newest two first: an overfull leaf is one whose others are equal."""
     head = tree.nodes[leaf].first
-    memory = tree.memories[head].after
+    memory = tree.after[head]
     while memory != NONE:
         if tree.memories[memory].action != tree.memories[head].action:
             return False
@@ -88,7 +88,7 @@ def _all_equal(tree: Tree, leaf: int) -> bool:
         for j in range(tree.codes.shape[1]):
             if tree.codes[memory, j] != tree.codes[head, j]:
                 return False
-        memory = tree.memories[memory].after
+        memory = tree.after[memory]
     return True
 
 

@@ -65,13 +65,20 @@ def has_room(tree: Tree) -> bool:
 
 
 @njit
-def learn(tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int, value: float, weight: float) -> None:
-    """Update the scorer, insert the memory, and split its leaf where that is over capacity (Algorithm 1, Learn)."""
-    tree.count.query += 1
+def learn(
+    tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int, value: float, weight: float, predicted: bool
+) -> None:
+    """Update the scorer, insert the memory, and split its leaf where that is over capacity (Algorithm 1, Learn).
+
+    ``predicted`` says that the tree was last asked about this very context: what that worked out is used again.
+    """
+    if not predicted:
+        tree.count.query += 1
+        tree.count.scanned = NONE
+        prepare_query(tree, numeric, codes)
     leaf = route(tree, numeric, codes, action)
     if tree.nodes[leaf].size > 0:
-        prepare_query(tree, numeric, codes)
-        n = scan(tree, leaf, numeric, codes)
+        n = tree.count.candidates if tree.count.scanned == leaf else scan(tree, leaf, numeric, codes)
         action_scores(tree, n, action)
         known = NONE
         if tree.config.as_run:  # a key that is stored already is not stored again
@@ -98,7 +105,7 @@ def learn(tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int, value
 @njit
 def _store(tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int, value: float) -> int:
     memory = tree.count.free_memory
-    tree.count.free_memory = tree.memories[memory].after
+    tree.count.free_memory = tree.after[memory]
     tree.count.memories += 1
     for i in range(len(numeric)):
         tree.numeric[memory, i] = numeric[i]

@@ -63,7 +63,7 @@ def play_emt(
         reward = 1.0 if action == labels[t] else 0.0
         rewards[t] = np.uint8(reward)
         weight = 1 / (n_actions * probabilities[action]) if weighted else 1.0
-        learn(tree, numeric[t], codes[t], action, reward, weight)
+        learn(tree, numeric[t], codes[t], action, reward, weight, True)
     return len(labels)
 
 
@@ -95,5 +95,5 @@ def play_pemt(
         rewards[t] = np.uint8(reward)
         weight = 1 / (n_actions * probabilities[action])
         learn_linear(linear, n, action, remembered[action], reward, weight)
-        learn(tree, numeric[t], codes[t], action, reward, weight if weighted else 1.0)
+        learn(tree, numeric[t], codes[t], action, reward, weight if weighted else 1.0, True)
     return len(labels)

@@ -36,7 +36,7 @@ def evict(tree: Tree) -> None:
     leaf = tree.memories[memory].leaf
     _delist(tree, memory)
     detach(tree, memory)
-    tree.memories[memory].after = tree.count.free_memory
+    tree.after[memory] = tree.count.free_memory
     tree.count.free_memory = memory
     tree.count.memories -= 1
     if tree.nodes[leaf].size == 0:

@@ -5,7 +5,7 @@ amounts, in that action's xa block; a memory of another action differs in the x 
 of both xa blocks. One pass over a memory therefore gives its score for *every* action the query may have.
 
 The levels of a categorical column need no look-up per memory either: the weights at the query's levels plus those at the
-memory's, less twice those at the levels they share. The memory's sums change only with the weights, and are kept.
+memory's, less twice those at the levels they share. The memory's sum changes only with the weights, and is kept.
 """
 
 from __future__ import annotations
@@ -57,7 +57,11 @@ def scan(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndarray) -> int:
     An exact match has ``same`` = minus infinity.
     """
     config = tree.config
-    n = _scan_products(tree, leaf, numeric, codes) if config.interaction else _scan_differences(tree, leaf, numeric, codes)
+    n = _list_candidates(tree, leaf)
+    if config.interaction:
+        _scan_products(tree, n, numeric, codes)
+    else:
+        _scan_differences(tree, n, numeric, codes)
     distance, same = tree.work[DISTANCE, :n], tree.work[SAME, :n]
     if config.as_run:
         far = tree.work[FAR, :n]
@@ -72,6 +76,7 @@ def scan(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndarray) -> int:
                 index = tree.candidate[k]
                 if _equal(numeric, codes, tree.numeric[index], tree.codes[index]):
                     same[k] = -np.inf
+    tree.count.scanned, tree.count.candidates = leaf, n
     return n
 
 
@@ -129,53 +134,61 @@ def _clip(score: np.ndarray, most: float) -> None:
 
 
 @njit
-def _scan_differences(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndarray) -> int:
-    """<w, z> with z = |f1 - f2|, the self-consistent scorer."""
-    n_inputs, n_codes = tree.config.n_inputs, len(codes)
-    blocks = n_inputs + tree.config.n_actions
-    w_x = tree.weight[:n_inputs]
-    query_x = tree.weight.dtype.type(0)
-    for j in range(n_codes):
-        query_x += tree.match[0, j]
+def _list_candidates(tree: Tree, leaf: int) -> int:
+    """Write down the leaf's memories; return how many. Known beforehand, their rows are fetched while others are scored."""
     n = 0
     index = tree.nodes[leaf].first
     while index != NONE:
+        tree.candidate[n] = index
+        index = tree.after[index]
+        n += 1
+    return n
+
+
+@njit
+def _scan_differences(tree: Tree, n: int, numeric: np.ndarray, codes: np.ndarray) -> None:
+    """<w, z> with z = |f1 - f2|, the self-consistent scorer."""
+    n_inputs, n_codes = tree.config.n_inputs, len(codes)
+    blocks = n_inputs + tree.config.n_actions
+    w_x, w_a = tree.weight[:n_inputs], tree.weight[n_inputs:]
+    query_x = tree.weight.dtype.type(0)
+    for j in range(n_codes):
+        query_x += tree.match[0, j]
+    for k in range(n):
+        index = tree.candidate[k]
         memory = tree.memories[index]
-        if memory.own_version != tree.count.version:
-            _refresh(tree, index)
         block = blocks + memory.action * n_inputs
-        in_x, in_xa, distance = _dense_differences(
+        in_x, in_xa, theirs, distance = _dense_differences(
             numeric, tree.numeric[index], w_x, tree.weight[block : block + n_inputs]
         )
         if n_codes:
+            if memory.own_version != tree.count.version:
+                _refresh(tree, index)
             shared_x, shared_xa, n_shared = _shared_levels(
                 codes, tree.codes[index], tree.match[0], tree.match[memory.action + 1]
             )
             distance += np.float32(2 * (n_codes - n_shared))
             in_x += query_x - (shared_x + shared_x) + memory.own_levels
             in_xa += tree.query_own[memory.action, 0] - (shared_xa + shared_xa)
-        tree.work[SAME, n] = in_x + in_xa
-        tree.work[OTHER, n] = in_x + memory.own_block
-        tree.work[DISTANCE, n] = distance
-        tree.candidate[n] = index
-        tree.candidate_action[n] = memory.action
-        index = memory.after
-        n += 1
-    return n
+        tree.work[SAME, k] = in_x + in_xa
+        tree.work[OTHER, k] = in_x + theirs + w_a[memory.action]
+        tree.work[DISTANCE, k] = distance
+        tree.candidate_action[k] = memory.action
 
 
 @njit
 def _dense_differences(
     x: np.ndarray, theirs: np.ndarray, w_x: np.ndarray, w_xa: np.ndarray
-) -> tuple[float, float, float]:
-    """Return <w_x, z>, <w_xa, z> and |z|^2 of the numeric coordinates."""
-    in_x = in_xa = distance = x.dtype.type(0)
+) -> tuple[float, float, float, float]:
+    """Return <w_x, z>, <w_xa, z>, <w_xa, |memory|> and |z|^2 of the numeric coordinates."""
+    in_x = in_xa = own = distance = x.dtype.type(0)
     for i in range(len(x)):
         z = abs(x[i] - theirs[i])
         in_x += z * w_x[i]
         in_xa += z * w_xa[i]
+        own += abs(theirs[i]) * w_xa[i]
         distance += z * z
-    return in_x, in_xa, distance
+    return in_x, in_xa, own, distance
 
 
 @njit
@@ -208,17 +221,14 @@ def _own(numeric: np.ndarray, codes: np.ndarray, w: np.ndarray, at_codes: np.nda
 
 @njit
 def _refresh(tree: Tree, index: int) -> None:
-    """Renew the sums over the weights that belong to a memory alone: at its levels, and in its own xa block."""
-    n_inputs, action = tree.config.n_inputs, tree.memories[index].action
-    block = n_inputs + tree.config.n_actions + action * n_inputs
+    """Renew the sum of the weights at a memory's levels, in the x block and in its own xa block."""
+    n_inputs = tree.config.n_inputs
+    block = n_inputs + tree.config.n_actions + tree.memories[index].action * n_inputs
     w_x, w_xa = tree.weight[:n_inputs], tree.weight[block : block + n_inputs]
-    levels = dense = w_x.dtype.type(0)
+    levels = w_x.dtype.type(0)
     for j in range(tree.codes.shape[1]):
         levels += w_x[tree.codes[index, j]] + w_xa[tree.codes[index, j]]
-    for i in range(tree.numeric.shape[1]):
-        dense += abs(tree.numeric[index, i]) * w_xa[i]
     tree.memories[index].own_levels = levels
-    tree.memories[index].own_block = dense + tree.weight[n_inputs + action]
     tree.memories[index].own_version = tree.count.version
 
 
@@ -250,24 +260,19 @@ def _times_key(tree: Tree, memory: int, vector: np.ndarray) -> float:
 
 
 @njit
-def _scan_products(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndarray) -> int:
+def _scan_products(tree: Tree, n: int, numeric: np.ndarray, codes: np.ndarray) -> None:
     """<w, z> with z = all products of the two keys' coordinates, the ablation's scorer."""
-    n = 0
-    index = tree.nodes[leaf].first
-    while index != NONE:
+    for k in range(n):
+        index = tree.candidate[k]
         distance = tree.weight.dtype.type(0)
         for i in range(len(numeric)):
             z = numeric[i] - tree.numeric[index, i]
             distance += z * z
         for j in range(len(codes)):
             distance += np.float32(2 * (codes[j] != tree.codes[index, j]))
-        tree.work[SAME, n] = tree.work[OTHER, n] = _times_key(tree, index, tree.image)
-        tree.work[DISTANCE, n] = distance
-        tree.candidate[n] = index
-        tree.candidate_action[n] = tree.memories[index].action
-        index = tree.memories[index].after
-        n += 1
-    return n
+        tree.work[SAME, k] = tree.work[OTHER, k] = _times_key(tree, index, tree.image)
+        tree.work[DISTANCE, k] = distance
+        tree.candidate_action[k] = tree.memories[index].action
 
 
 @njit

@@ -45,6 +45,8 @@ COUNT = [
     ("free_node", "i8"),
     ("version", "i8"),  # of the scorer's weights
     ("query", "i8"),
+    ("scanned", "i8"),  # the leaf whose memories are the candidates
+    ("candidates", "i8"),
     ("scale", "f8"),  # the scorer's sums of normalised squared norms and of weights
     ("scale_weight", "f8"),
     ("rng", "u8"),
@@ -66,14 +68,12 @@ NODE = [
 MEMORY = [
     ("action", "i4"),
     ("leaf", "i4"),
-    ("before", "i4"),  # neighbours in the leaf's list, newest first
-    ("after", "i4"),
+    ("before", "i4"),  # neighbour in the leaf's list, newest first; the other is in Tree.after
     ("newer", "i4"),  # neighbours in the order of use
     ("older", "i4"),
     ("value", "f8"),
     ("square", "real"),  # squared norm of the x block
-    ("own_levels", "real"),  # sums over the scorer's weights of this memory alone, good for one version of the weights
-    ("own_block", "real"),
+    ("own_levels", "real"),  # sum of the scorer's weights at this memory's levels, good for one version of the weights
     ("own_version", "i8"),
 ]
 
@@ -86,6 +86,7 @@ class Tree(NamedTuple):
     config: Any
     count: Any
     memories: np.ndarray
+    after: np.ndarray  # the next memory of the leaf: apart, so that following a list stays within the fastest cache
     numeric: np.ndarray
     codes: np.ndarray
     nodes: np.ndarray
@@ -97,7 +98,7 @@ class Tree(NamedTuple):
     candidate_action: np.ndarray
     work: np.ndarray  # their distances and scores
     match: np.ndarray  # weights at the query's codes: x block, then each action's xa block
-    query_own: np.ndarray  # like a memory's own_levels and own_block, of the query under each action
+    query_own: np.ndarray  # the query's own share of a score under each action: at its levels, and in all
     image: np.ndarray  # the query times the ablation's weights
     z: np.ndarray  # the non-zero coordinates of a pair of keys
     answer: np.ndarray
@@ -130,8 +131,9 @@ def allocate(
     real = np.dtype(dtype)
     tree = Tree(
         config=np.array([config], CONFIG)[0],
-        count=np.array([(0, 1, 0, NONE, NONE, 0, 1, 1, 0, 0.0, 0.0, seed)], COUNT)[0],
+        count=np.array([(0, 1, 0, NONE, NONE, 0, 1, 1, 0, NONE, 0, 0.0, 0.0, seed)], COUNT)[0],
         memories=np.zeros(n_memories, _precise(MEMORY, real)),
+        after=np.zeros(n_memories, np.int32),
         numeric=np.zeros((n_memories, n_numeric), real),
         codes=np.zeros((n_memories, n_codes), np.int32),
         nodes=np.zeros(n_nodes, _precise(NODE, real)),
@@ -150,7 +152,7 @@ def allocate(
     if not as_run:  # Algorithm 1: w is a random vector. Non-negative, so that it starts as a measure of unlikeness
         n_seen = n_weights if interaction else n_inputs + n_actions
         tree.weight[:n_seen] = np.random.default_rng(seed).random(n_seen)
-    _chain(tree.memories["after"], NONE)
+    _chain(tree.after, NONE)
     _chain(tree.nodes["left"], NONE)
     tree.nodes[0] = (NONE, NONE, NONE, NONE, 0, 0, 0, 0)
     return tree
@@ -173,13 +175,14 @@ def grow(tree: Tree) -> Tree:
         new = min(2 * old, most) if bounded else 2 * old
         tree = tree._replace(
             memories=_lengthen(tree.memories, new),
+            after=_lengthen(tree.after, new),
             numeric=_lengthen(tree.numeric, new),
             codes=_lengthen(tree.codes, new),
             candidate=np.zeros(new, np.int32),
             candidate_action=np.zeros(new, np.int32),
             work=np.zeros((SCORE + 1, new), tree.work.dtype),
         )
-        _chain(tree.memories["after"][old:], tree.count["free_memory"], old)
+        _chain(tree.after[old:], tree.count["free_memory"], old)
         tree.count["free_memory"] = old
     else:
         old = len(tree.nodes)

@@ -71,7 +71,7 @@ class EMT(Learner):
         while not has_room(self._tree):
             self._tree = grow(self._tree)
         weight = 1 / (len(self._values) * probability) if self.variant == "as_run" else 1.0
-        learn(self._tree, context.numeric, context.categorical + self._offsets, action, reward, weight)
+        learn(self._tree, context.numeric, context.categorical + self._offsets, action, reward, weight, False)
 
     def play(self, environment: Environment, seed: int) -> np.ndarray:
         """Run a whole stream, compiled."""

@@ -86,7 +86,7 @@ class PEMT(Learner):
         weight = 1 / (len(self._values) * probability)
         n = make_features(self._model, context.numeric, codes)
         learn_linear(self._model, n, action, self._remembered[action], reward, weight)
-        learn(self._tree, context.numeric, codes, action, reward, weight if self.variant == "as_run" else 1.0)
+        learn(self._tree, context.numeric, codes, action, reward, weight if self.variant == "as_run" else 1.0, False)
 
     def play(self, environment: Environment, seed: int) -> np.ndarray:
         """Run a whole stream, compiled."""
