@@ -42,10 +42,11 @@ class Progress:
 
     def add(self, rows: Iterable[dict[str, Any]]) -> None:
         """Take note of runs that are done or failed, and show it."""
-        n_rows = 0
+        rows = list(rows)
+        if not self._steps:  # from the first run on: workers that start are no measure
+            self._started = time.monotonic() - sum(row["seconds"] for row in rows)
         for row in rows:
             self._left[row["dataset"], row["learner"]] -= 1
-            n_rows += 1
             self._steps += row["n_steps"]
             self._busy += row["seconds"]
             if row["status"] == "done":
@@ -58,7 +59,7 @@ class Progress:
                 print(self, file=sys.stderr, flush=True)
         else:
             self._bar.set_postfix_str(str(self), refresh=False)
-            self._bar.update(n_rows)
+            self._bar.update(len(rows))
 
     def close(self) -> None:
         """Leave the last state on the screen."""
@@ -67,7 +68,7 @@ class Progress:
         self._bar.close()
 
     def __str__(self) -> str:
-        elapsed = time.monotonic() - self._started
+        elapsed = max(time.monotonic() - self._started, 1e-9)
         left, unknown = work_left(self._plan, self._left, self._costs)
         speed = self._busy / elapsed  # seconds of runs per second: the workers that are really at work
         remaining = duration(left / speed) if speed and not unknown else "?"
