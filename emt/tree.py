@@ -292,7 +292,9 @@ class EigenMemoryTree:
             raise ValueError(f"categorical must have {len(n_levels)} codes, not shape {codes.shape}")
         for j, n in enumerate(n_levels):
             if not 0 <= codes[j] < n or codes[j] != int(codes[j]):
-                raise ValueError(f"categorical[{j}] is {codes[j]}: codes of this column are whole numbers from 0 to {n - 1}")
+                raise ValueError(
+                    f"categorical[{j}] is {codes[j]}: codes of this column are whole numbers from 0 to {n - 1}"
+                )
         if n_actions == 0 and action is not None:
             raise ValueError("this tree's keys have no action: give n_actions when it is made")
         if n_actions > 0 and (action is None or action != int(action) or not 0 <= action < n_actions):
@@ -301,9 +303,9 @@ class EigenMemoryTree:
 
     def _memory(self, memory: int) -> Memory:
         row = self._tree.memories[memory]
-        action = int(row["action"]) if self._options["n_actions"] else None
+        action = int(self._tree.action[memory]) if self._options["n_actions"] else None
         codes = self._tree.codes[memory] - self._offsets
-        return Memory(self._tree.numeric[memory].copy(), codes, action, float(row["value"]))
+        return Memory(self._tree.numeric[memory, : self._options["n_features"]].copy(), codes, action, float(row["value"]))
 
 
 def offsets(n_numeric: int, n_levels: Sequence[int]) -> np.ndarray:
@@ -362,7 +364,10 @@ def make_state(
 
 
 #: What a tree's file and its pickle hold; the rest of the state is room to work in.
-_SAVED = ("count", "memories", "numeric", "codes", "nodes", "router", "weight", "coin")
+_SAVED = (
+    *("count", "memories", "numeric", "codes", "action", "square", "own_levels", "pages", "nodes", "router"),
+    *("weight", "coin"),
+)
 
 
 def _arrays(tree: Tree) -> dict[str, np.ndarray]:
@@ -376,7 +381,8 @@ def _restore(empty: Tree, arrays: dict[str, np.ndarray]) -> Tree:
         if found.dtype != expected.dtype or found.shape[1:] != expected.shape[1:]:
             raise ValueError(f"its {name} do not fit its options")
     n = len(arrays["memories"])
-    if len(arrays["numeric"]) != n or len(arrays["codes"]) != n or len(arrays["nodes"]) != len(arrays["router"]):
+    per_row = ("numeric", "codes", "action", "square", "own_levels")
+    if any(len(arrays[name]) != n for name in per_row) or len(arrays["nodes"]) != len(arrays["router"]):
         raise ValueError("its arrays differ in length")
     return empty._replace(
         **{name: np.ascontiguousarray(arrays[name]) for name in _SAVED if name != "count"},

@@ -7,34 +7,90 @@ import numpy as np
 from emt._kernels.compile import njit
 from emt._kernels.oja import random_direction, top_eigen
 from emt._kernels.route import goes_left, project
-from emt._kernels.state import NONE, Tree
+from emt._kernels.state import NONE, PAGE, Tree
 
-__all__ = ["attach", "detach", "split_leaf"]
-
-
-@njit
-def attach(tree: Tree, leaf: int, memory: int) -> None:
-    """Put a memory at the head of a leaf's list."""
-    head = tree.nodes[leaf].first
-    tree.memories[memory].before, tree.after[memory] = NONE, head
-    if head != NONE:
-        tree.memories[head].before = memory
-    tree.nodes[leaf].first = memory
-    tree.memories[memory].leaf = leaf
-    tree.nodes[leaf].size += 1
+__all__ = ["attach", "detach", "list_rows", "split_leaf"]
 
 
 @njit
-def detach(tree: Tree, memory: int) -> None:
-    """Take a memory out of its leaf's list."""
-    leaf, before, after = tree.memories[memory].leaf, tree.memories[memory].before, tree.after[memory]
-    if before == NONE:
-        tree.nodes[leaf].first = after
+def attach(tree: Tree, leaf: int) -> int:
+    """Lengthen a leaf by one row; return the row."""
+    size = tree.nodes[leaf].size
+    if size % PAGE == 0:
+        page, last = tree.count.free_page, tree.nodes[leaf].last
+        tree.count.free_page = tree.pages[page].after
+        tree.count.free_pages -= 1
+        tree.pages[page].leaf, tree.pages[page].before, tree.pages[page].after = leaf, last, NONE
+        if last == NONE:
+            tree.nodes[leaf].first = page
+        else:
+            tree.pages[last].after = page
+        tree.nodes[leaf].last = page
+    tree.nodes[leaf].size = size + 1
+    tree.count.largest = max(tree.count.largest, size + 1)
+    return tree.nodes[leaf].last * PAGE + size % PAGE
+
+
+@njit
+def detach(tree: Tree, row: int) -> int:
+    """Shorten a row's leaf by that row; return the leaf. Its last memory moves into the hole."""
+    leaf = tree.pages[row // PAGE].leaf
+    size = tree.nodes[leaf].size - 1
+    page = tree.nodes[leaf].last
+    tree.nodes[leaf].size = size
+    if page * PAGE + size % PAGE != row:
+        move(tree, page * PAGE + size % PAGE, row)
+    if size % PAGE == 0:
+        before = tree.pages[page].before
+        tree.nodes[leaf].last = before
+        if before == NONE:
+            tree.nodes[leaf].first = NONE
+        else:
+            tree.pages[before].after = NONE
+        _free_page(tree, page)
+    return leaf
+
+
+@njit
+def move(tree: Tree, source: int, target: int) -> None:
+    """Copy a memory to another row, where it takes its place in the order of use."""
+    for i in range(tree.numeric.shape[1]):
+        tree.numeric[target, i] = tree.numeric[source, i]
+    for j in range(tree.codes.shape[1]):
+        tree.codes[target, j] = tree.codes[source, j]
+    tree.action[target], tree.square[target] = tree.action[source], tree.square[source]
+    tree.own_levels[target] = tree.own_levels[source]
+    memory, old = tree.memories[target], tree.memories[source]
+    memory.value, memory.serial, memory.own_version = old.value, old.serial, old.own_version
+    memory.newer, memory.older = old.newer, old.older
+    if old.newer == NONE:
+        tree.count.newest = target
     else:
-        tree.after[before] = after
-    if after != NONE:
-        tree.memories[after].before = before
-    tree.nodes[leaf].size -= 1
+        tree.memories[old.newer].older = target
+    if old.older == NONE:
+        tree.count.oldest = target
+    else:
+        tree.memories[old.older].newer = target
+
+
+@njit
+def list_rows(tree: Tree, leaf: int, rows: np.ndarray) -> int:
+    """Write down the rows of a leaf's memories; return how many."""
+    n = 0
+    page = tree.nodes[leaf].first
+    while page != NONE:
+        for row in range(page * PAGE, page * PAGE + min(PAGE, tree.nodes[leaf].size - n)):
+            rows[n] = row
+            n += 1
+        page = tree.pages[page].after
+    return n
+
+
+@njit
+def _free_page(tree: Tree, page: int) -> None:
+    tree.pages[page].after = tree.count.free_page
+    tree.count.free_page = page
+    tree.count.free_pages += 1
 
 
 @njit
@@ -43,52 +99,55 @@ def split_leaf(tree: Tree, leaf: int) -> None:
 
     A leaf whose keys all project to one point cannot be split: it stays a leaf and overflows.
     """
-    if tree.nodes[leaf].size < tree.config.leaf_capacity + (1 if tree.config.as_run else 0) or _all_equal(tree, leaf):
+    if tree.nodes[leaf].size < tree.config.leaf_capacity + (1 if tree.config.as_run else 0):
         return
     n = tree.nodes[leaf].size
-    memories = np.empty(n, np.int64)  # oldest first
-    memory = tree.nodes[leaf].first
-    for k in range(n - 1, -1, -1):
-        memories[k] = memory
-        memory = tree.after[memory]
+    memories = np.empty(n, np.int64)
+    list_rows(tree, leaf, memories)
+    if _all_equal(tree, memories):
+        return
     router = top_eigen(tree, memories) if tree.config.eigen else random_direction(tree)
     for i in range(len(router)):
         tree.router[leaf, i] = router[i]
     projection = np.empty(n, tree.router.dtype)
     for k in range(n):
         m = memories[k]
-        projection[k] = project(tree.router[leaf], tree.numeric[m], tree.codes[m])
+        projection[k] = project(tree.router[leaf], tree.numeric[m, : tree.config.n_numeric], tree.codes[m])
         if tree.config.has_action:
-            projection[k] += tree.router[leaf, tree.config.n_inputs + tree.memories[m].action]
+            projection[k] += tree.router[leaf, tree.config.n_inputs + tree.action[m]]
     boundary, possible = _boundary(projection, tree.config.as_run)
     if not possible:
         return
     left, right = _new_leaf(tree, leaf), _new_leaf(tree, leaf)
     for k in range(n):
-        attach(tree, left if goes_left(projection[k], boundary, tree.config.as_run) else right, memories[k])
+        child = left if goes_left(projection[k], boundary, tree.config.as_run) else right
+        move(tree, memories[k], attach(tree, child))
+    page = tree.nodes[leaf].first
+    while page != NONE:
+        after = tree.pages[page].after
+        _free_page(tree, page)
+        page = after
     tree.nodes[leaf].boundary = boundary
     tree.nodes[leaf].left, tree.nodes[leaf].right = left, right
-    tree.nodes[leaf].first = NONE
+    tree.nodes[leaf].first = tree.nodes[leaf].last = NONE
     tree.nodes[leaf].size = 0
     tree.nodes[leaf].projected = -1
     tree.count.leaves += 1
 
 
 @njit
-def _all_equal(tree: Tree, leaf: int) -> bool:
-    """Do all memories have one key? Asked of the newest two first: an overfull leaf is one whose others are equal."""
-    head = tree.nodes[leaf].first
-    memory = tree.after[head]
-    while memory != NONE:
-        if tree.memories[memory].action != tree.memories[head].action:
+def _all_equal(tree: Tree, memories: np.ndarray) -> bool:
+    """Do all memories have one key? Asked of the latest first: a leaf is overfull where all its others are equal."""
+    first = memories[0]
+    for k in range(len(memories) - 1, 0, -1):
+        if tree.action[memories[k]] != tree.action[first]:
             return False
-        for i in range(tree.config.n_numeric):
-            if tree.numeric[memory, i] != tree.numeric[head, i]:
+        for i in range(tree.numeric.shape[1]):
+            if tree.numeric[memories[k], i] != tree.numeric[first, i]:
                 return False
         for j in range(tree.codes.shape[1]):
-            if tree.codes[memory, j] != tree.codes[head, j]:
+            if tree.codes[memories[k], j] != tree.codes[first, j]:
                 return False
-        memory = tree.after[memory]
     return True
 
 
@@ -132,7 +191,8 @@ def _sorted(values: np.ndarray) -> np.ndarray:
 def _new_leaf(tree: Tree, parent: int) -> int:
     node = tree.count.free_node
     tree.count.free_node = tree.nodes[node].left
-    tree.nodes[node].parent, tree.nodes[node].left, tree.nodes[node].right, tree.nodes[node].first = parent, NONE, NONE, NONE
+    tree.nodes[node].parent = parent
+    tree.nodes[node].left = tree.nodes[node].right = tree.nodes[node].first = tree.nodes[node].last = NONE
     tree.nodes[node].size = 0
     tree.nodes[node].projected = -1
     return node

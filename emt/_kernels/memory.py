@@ -10,7 +10,7 @@ from emt._kernels.recency import enlist, evict, touch
 from emt._kernels.route import route
 from emt._kernels.score import action_scores, argmin, prepare_query, scan, squared_norm
 from emt._kernels.scorer import update_scorer
-from emt._kernels.state import NONE, SCORE, Tree
+from emt._kernels.state import NONE, PAGE, SCORE, Tree
 
 __all__ = ["has_room", "learn", "predict_actions", "query"]
 
@@ -24,7 +24,7 @@ def query(tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int) -> tu
     prepare_query(tree, numeric, codes)
     n = scan(tree, route(tree, numeric, codes, action), numeric, codes)
     action_scores(tree, n, action)
-    k = argmin(tree.work[SCORE], n, tree.count)
+    k = argmin(tree, n)
     if tree.config.touches:
         touch(tree, tree.candidate[k])
     return tree.candidate[k], tree.work[SCORE, k]
@@ -50,7 +50,7 @@ def predict_actions(tree: Tree, numeric: np.ndarray, codes: np.ndarray, values: 
         for b in range(a, tree.config.n_actions):
             if tree.answer[b] == pending:
                 action_scores(tree, n, b)
-                tree.answer[b] = tree.candidate[argmin(tree.work[SCORE], n, tree.count)]
+                tree.answer[b] = tree.candidate[argmin(tree, n)]
     for a in range(tree.config.n_actions):
         values[a] = tree.memories[tree.answer[a]].value
         if tree.config.touches:
@@ -59,9 +59,10 @@ def predict_actions(tree: Tree, numeric: np.ndarray, codes: np.ndarray, values: 
 
 @njit
 def has_room(tree: Tree) -> bool:
-    """Is there a free memory and are there two free nodes, as one `learn` may need?"""
+    """Is there room for all that one `learn` may need: two nodes, and pages to copy the largest leaf into two?"""
     node = tree.count.free_node
-    return tree.count.free_memory != NONE and node != NONE and tree.nodes[node].left != NONE
+    pages = tree.count.largest // PAGE + 4
+    return tree.count.free_pages >= pages and node != NONE and tree.nodes[node].left != NONE
 
 
 @njit
@@ -91,11 +92,11 @@ def learn(
                 prepare_query(tree, numeric, codes)
                 n = scan(tree, leaf, numeric, codes)
                 action_scores(tree, n, action)
-            touch(tree, tree.candidate[argmin(tree.work[SCORE], n, tree.count)])
+            touch(tree, tree.candidate[argmin(tree, n)])
         if known != NONE:
             return
-    memory = _store(tree, numeric, codes, action, value)
-    attach(tree, leaf, memory)
+    memory = attach(tree, leaf)
+    _store(tree, memory, numeric, codes, action, value)
     enlist(tree, memory)
     if tree.config.budget and tree.count.memories > tree.config.budget:
         evict(tree)
@@ -103,16 +104,15 @@ def learn(
 
 
 @njit
-def _store(tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int, value: float) -> int:
-    memory = tree.count.free_memory
-    tree.count.free_memory = tree.after[memory]
-    tree.count.memories += 1
+def _store(tree: Tree, memory: int, numeric: np.ndarray, codes: np.ndarray, action: int, value: float) -> None:
     for i in range(len(numeric)):
         tree.numeric[memory, i] = numeric[i]
     for j in range(len(codes)):
         tree.codes[memory, j] = codes[j]
-    tree.memories[memory].action = action
+    tree.action[memory] = action
+    tree.square[memory] = squared_norm(numeric, len(codes))
     tree.memories[memory].value = value
-    tree.memories[memory].square = squared_norm(numeric, len(codes))
+    tree.memories[memory].serial = tree.count.serial
     tree.memories[memory].own_version = 0
-    return memory
+    tree.count.memories += 1
+    tree.count.serial += 1

@@ -89,7 +89,7 @@ def _normalise(v: np.ndarray) -> None:
 @njit
 def _centred(tree: Tree, memories: np.ndarray, n: int) -> np.ndarray:
     """Return the numeric coordinates less their means, one row per coordinate."""
-    centred = np.empty((tree.numeric.shape[1], n), tree.numeric.dtype)
+    centred = np.empty((tree.config.n_numeric, n), tree.numeric.dtype)
     for i in range(len(centred)):
         mean = 0.0
         for k in range(n):
@@ -109,7 +109,7 @@ def _levels(tree: Tree, memories: np.ndarray, n: int) -> np.ndarray:
         for j in range(n_codes):
             levels[j, k] = tree.codes[memories[k], j]
         if tree.config.has_action:
-            levels[n_codes, k] = tree.config.n_inputs + tree.memories[memories[k]].action
+            levels[n_codes, k] = tree.config.n_inputs + tree.action[memories[k]]
     return levels
 
 

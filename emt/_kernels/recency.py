@@ -33,11 +33,8 @@ def touch(tree: Tree, memory: int) -> None:
 def evict(tree: Tree) -> None:
     """Forget the memory that was used longest ago; prune its leaf if that was the last one there."""
     memory = tree.count.oldest
-    leaf = tree.memories[memory].leaf
     _delist(tree, memory)
-    detach(tree, memory)
-    tree.after[memory] = tree.count.free_memory
-    tree.count.free_memory = memory
+    leaf = detach(tree, memory)
     tree.count.memories -= 1
     if tree.nodes[leaf].size == 0:
         _prune(tree, leaf)

@@ -10,13 +10,12 @@ memory's, less twice those at the levels they share. The memory's sum changes on
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from emt._kernels.compile import njit
+from emt._kernels.leaf import list_rows
 from emt._kernels.rng import uniform
-from emt._kernels.state import DISTANCE, FAR, NEAR, NONE, OTHER, SAME, SCORE, Tree
+from emt._kernels.state import DISTANCE, FAR, NEAR, OTHER, SAME, SCORE, Tree
 
 __all__ = ["MAX_SCORE", "action_scores", "argmin", "prepare_query", "scan", "squared_norm"]
 
@@ -35,6 +34,8 @@ def squared_norm(numeric: np.ndarray, n_codes: int) -> float:
 @njit
 def prepare_query(tree: Tree, numeric: np.ndarray, codes: np.ndarray) -> None:
     """Gather the weights that the query meets in every memory: at its codes, and in its own xa block per action."""
+    for i in range(len(numeric)):
+        tree.query[i] = numeric[i]
     if tree.config.interaction:
         _image(tree, numeric, codes)
         return
@@ -57,25 +58,24 @@ def scan(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndarray) -> int:
     An exact match has ``same`` = minus infinity.
     """
     config = tree.config
-    n = _list_candidates(tree, leaf)
+    n = list_rows(tree, leaf, tree.candidate)
     if config.interaction:
-        _scan_products(tree, n, numeric, codes)
+        nearest = _scan_products(tree, n, numeric, codes)
     else:
-        _scan_differences(tree, n, numeric, codes)
-    distance, same = tree.work[DISTANCE, :n], tree.work[SAME, :n]
+        nearest = _scan_differences(tree, n, codes)
+    same = tree.work[SAME, :n]
     if config.as_run:
         far = tree.work[FAR, :n]
         query_square = squared_norm(numeric, len(codes))
         for k in range(n):
-            far[k] = query_square + tree.memories[tree.candidate[k]].square
-        _add_initial(distance, tree.work[NEAR, :n], far, same, tree.work[OTHER, :n], config.crossed)
-    if config.as_run or not config.interaction:
+            far[k] = query_square + tree.square[tree.candidate[k]]
+        _add_initial(tree.work[DISTANCE, :n], tree.work[NEAR, :n], far, same, tree.work[OTHER, :n], config.crossed)
+    # Squares of tiny differences vanish, so a distance of zero is only a hint.
+    if nearest < 1e-12 and (config.as_run or not config.interaction):
         for k in range(n):
-            # Squares of tiny differences vanish, so a distance of zero is only a hint.
-            if distance[k] < 1e-12:
-                index = tree.candidate[k]
-                if _equal(numeric, codes, tree.numeric[index], tree.codes[index]):
-                    same[k] = -np.inf
+            index = tree.candidate[k]
+            if _equal(numeric, codes, tree.numeric[index], tree.codes[index]):
+                same[k] = -np.inf
     tree.count.scanned, tree.count.candidates = leaf, n
     return n
 
@@ -95,8 +95,9 @@ def action_scores(tree: Tree, n: int, action: int) -> None:
 
 
 @njit
-def argmin(score: np.ndarray, n: int, rng: Any) -> int:
-    """Return the position of the least score; ties are broken at random, among exact matches the newest wins."""
+def argmin(tree: Tree, n: int) -> int:
+    """Return the candidate with the least score; ties are broken at random, among exact matches the latest wins."""
+    score = tree.work[SCORE]
     least = score[0]
     position = n_least = 0
     for k in range(n):
@@ -104,15 +105,25 @@ def argmin(score: np.ndarray, n: int, rng: Any) -> int:
             least, position, n_least = score[k], k, 1
         elif score[k] == least:
             n_least += 1
-    if n_least == 1 or least == -np.inf:
+    if n_least == 1:
         return position
-    skip = int(uniform(rng) * n_least)
+    if least == -np.inf:
+        for k in range(position + 1, n):
+            if score[k] == least and _serial(tree, k) > _serial(tree, position):
+                position = k
+        return position
+    skip = int(uniform(tree.count) * n_least)
     for k in range(position, n):
         if score[k] == least:
             if skip == 0:
                 return k
             skip -= 1
     return position
+
+
+@njit
+def _serial(tree: Tree, k: int) -> int:
+    return tree.memories[tree.candidate[k]].serial
 
 
 @njit
@@ -134,61 +145,52 @@ def _clip(score: np.ndarray, most: float) -> None:
 
 
 @njit
-def _list_candidates(tree: Tree, leaf: int) -> int:
-    """Write down the leaf's memories; return how many. Known beforehand, their rows are fetched while others are scored."""
-    n = 0
-    index = tree.nodes[leaf].first
-    while index != NONE:
-        tree.candidate[n] = index
-        index = tree.after[index]
-        n += 1
-    return n
-
-
-@njit
-def _scan_differences(tree: Tree, n: int, numeric: np.ndarray, codes: np.ndarray) -> None:
-    """<w, z> with z = |f1 - f2|, the self-consistent scorer."""
+def _scan_differences(tree: Tree, n: int, codes: np.ndarray) -> float:
+    """<w, z> with z = |f1 - f2|, the self-consistent scorer; return the least squared distance."""
     n_inputs, n_codes = tree.config.n_inputs, len(codes)
     blocks = n_inputs + tree.config.n_actions
-    w_x, w_a = tree.weight[:n_inputs], tree.weight[n_inputs:]
+    w_a, width = tree.weight[n_inputs:], len(tree.query)
     query_x = tree.weight.dtype.type(0)
     for j in range(n_codes):
         query_x += tree.match[0, j]
+    nearest = tree.weight.dtype.type(np.inf)
     for k in range(n):
         index = tree.candidate[k]
-        memory = tree.memories[index]
-        block = blocks + memory.action * n_inputs
-        in_x, in_xa, theirs, distance = _dense_differences(
-            numeric, tree.numeric[index], w_x, tree.weight[block : block + n_inputs]
+        action = tree.action[index]
+        block = blocks + action * n_inputs
+        same, other, distance = _dense_differences(
+            tree.query, tree.numeric[index], tree.weight, tree.weight[block : block + width]
         )
         if n_codes:
-            if memory.own_version != tree.count.version:
+            if tree.memories[index].own_version != tree.count.version:
                 _refresh(tree, index)
             shared_x, shared_xa, n_shared = _shared_levels(
-                codes, tree.codes[index], tree.match[0], tree.match[memory.action + 1]
+                codes, tree.codes[index], tree.match[0], tree.match[action + 1]
             )
+            in_x = query_x - (shared_x + shared_x) + tree.own_levels[index]
+            same += in_x + tree.query_own[action, 0] - (shared_xa + shared_xa)
+            other += in_x
             distance += np.float32(2 * (n_codes - n_shared))
-            in_x += query_x - (shared_x + shared_x) + memory.own_levels
-            in_xa += tree.query_own[memory.action, 0] - (shared_xa + shared_xa)
-        tree.work[SAME, k] = in_x + in_xa
-        tree.work[OTHER, k] = in_x + theirs + w_a[memory.action]
+        tree.work[SAME, k] = same
+        tree.work[OTHER, k] = other + w_a[action]
         tree.work[DISTANCE, k] = distance
-        tree.candidate_action[k] = memory.action
+        tree.candidate_action[k] = action
+        nearest = min(nearest, distance)
+    return nearest
 
 
 @njit
 def _dense_differences(
     x: np.ndarray, theirs: np.ndarray, w_x: np.ndarray, w_xa: np.ndarray
-) -> tuple[float, float, float, float]:
-    """Return <w_x, z>, <w_xa, z>, <w_xa, |memory|> and |z|^2 of the numeric coordinates."""
-    in_x = in_xa = own = distance = x.dtype.type(0)
+) -> tuple[float, float, float]:
+    """Return, for the numeric coordinates, <w, z> under the memory's own action, under any other, and |z|^2."""
+    same = other = distance = x.dtype.type(0)
     for i in range(len(x)):
         z = abs(x[i] - theirs[i])
-        in_x += z * w_x[i]
-        in_xa += z * w_xa[i]
-        own += abs(theirs[i]) * w_xa[i]
+        same += z * (w_x[i] + w_xa[i])
+        other += z * w_x[i] + abs(theirs[i]) * w_xa[i]
         distance += z * z
-    return in_x, in_xa, own, distance
+    return same, other, distance
 
 
 @njit
@@ -223,12 +225,12 @@ def _own(numeric: np.ndarray, codes: np.ndarray, w: np.ndarray, at_codes: np.nda
 def _refresh(tree: Tree, index: int) -> None:
     """Renew the sum of the weights at a memory's levels, in the x block and in its own xa block."""
     n_inputs = tree.config.n_inputs
-    block = n_inputs + tree.config.n_actions + tree.memories[index].action * n_inputs
+    block = n_inputs + tree.config.n_actions + tree.action[index] * n_inputs
     w_x, w_xa = tree.weight[:n_inputs], tree.weight[block : block + n_inputs]
     levels = w_x.dtype.type(0)
     for j in range(tree.codes.shape[1]):
         levels += w_x[tree.codes[index, j]] + w_xa[tree.codes[index, j]]
-    tree.memories[index].own_levels = levels
+    tree.own_levels[index] = levels
     tree.memories[index].own_version = tree.count.version
 
 
@@ -255,13 +257,14 @@ def _times_key(tree: Tree, memory: int, vector: np.ndarray) -> float:
     for j in range(tree.codes.shape[1]):
         total += vector[tree.codes[memory, j]]
     if tree.config.has_action:
-        total += vector[tree.config.n_inputs + tree.memories[memory].action]
+        total += vector[tree.config.n_inputs + tree.action[memory]]
     return total
 
 
 @njit
-def _scan_products(tree: Tree, n: int, numeric: np.ndarray, codes: np.ndarray) -> None:
-    """<w, z> with z = all products of the two keys' coordinates, the ablation's scorer."""
+def _scan_products(tree: Tree, n: int, numeric: np.ndarray, codes: np.ndarray) -> float:
+    """<w, z> with z = all products of the two keys' coordinates, the ablation's scorer; return the least distance."""
+    nearest = tree.weight.dtype.type(np.inf)
     for k in range(n):
         index = tree.candidate[k]
         distance = tree.weight.dtype.type(0)
@@ -272,7 +275,9 @@ def _scan_products(tree: Tree, n: int, numeric: np.ndarray, codes: np.ndarray) -
             distance += np.float32(2 * (codes[j] != tree.codes[index, j]))
         tree.work[SAME, k] = tree.work[OTHER, k] = _times_key(tree, index, tree.image)
         tree.work[DISTANCE, k] = distance
-        tree.candidate_action[k] = tree.memories[index].action
+        tree.candidate_action[k] = tree.action[index]
+        nearest = min(nearest, distance)
+    return nearest
 
 
 @njit

@@ -24,7 +24,7 @@ def update_scorer(
     """Teach the scorer which of two memories of the scanned leaf to prefer; return whether anything changed."""
     if n < 2 or weight == 0:
         return False
-    best = argmin(tree.work[SCORE], n, tree.count)
+    best = argmin(tree, n)
     alternative = _alternative(tree, n, best, value)
     best_error = abs(value - tree.memories[tree.candidate[best]].value)
     alternative_error = abs(value - tree.memories[tree.candidate[alternative]].value)
@@ -75,7 +75,7 @@ def _pair(tree: Tree, k: int, numeric: np.ndarray, codes: np.ndarray, action: in
     memory = tree.candidate[k]
     if tree.config.interaction:
         return _products(tree, memory, numeric, codes, action)
-    n_inputs, theirs = tree.config.n_inputs, tree.memories[memory].action
+    n_inputs, theirs = tree.config.n_inputs, tree.action[memory]
     blocks = n_inputs + tree.config.n_actions
     n = _differences(tree, 0, 0, memory, numeric, codes)
     if theirs == action:
@@ -86,7 +86,8 @@ def _pair(tree: Tree, k: int, numeric: np.ndarray, codes: np.ndarray, action: in
     n = _put(tree, n, n_inputs + theirs, tree.weight.dtype.type(0) + np.float32(1))
     if tree.config.crossed:  # nothing in common: all of the query's block and all of the memory's
         n = _magnitudes(tree, n, blocks + action * n_inputs, numeric, codes)
-        n = _magnitudes(tree, n, blocks + theirs * n_inputs, tree.numeric[memory], tree.codes[memory])
+        theirs_numeric = tree.numeric[memory, : tree.config.n_numeric]
+        n = _magnitudes(tree, n, blocks + theirs * n_inputs, theirs_numeric, tree.codes[memory])
     return n
 
 
@@ -142,7 +143,7 @@ def _row_of_products(tree: Tree, n: int, row: int, x: float, memory: int) -> int
     for j in range(tree.codes.shape[1]):
         n = _put(tree, n, row + tree.codes[memory, j], x)
     if tree.config.has_action:
-        n = _put(tree, n, row + tree.config.n_inputs + tree.memories[memory].action, x)
+        n = _put(tree, n, row + tree.config.n_inputs + tree.action[memory], x)
     return n
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["DISTANCE", "FAR", "NEAR", "NONE", "OTHER", "SAME", "SCORE", "Tree", "allocate", "grow", "lacks_memory"]
+__all__ = ["DISTANCE", "FAR", "NEAR", "NONE", "OTHER", "PAGE", "SAME", "SCORE", "Tree", "allocate", "grow"]
 
 NONE = -1  # no memory, no node: the end of a linked list
 
@@ -37,11 +37,14 @@ CONFIG = [
 #: The numbers that change.
 COUNT = [
     ("memories", "i8"),
+    ("serial", "i8"),  # memories ever stored
     ("leaves", "i8"),
+    ("largest", "i8"),  # size of the largest leaf ever
     ("root", "i8"),
     ("newest", "i8"),  # ends of the order of use
     ("oldest", "i8"),
-    ("free_memory", "i8"),  # heads of the lists of free rows
+    ("free_page", "i8"),  # heads of the lists of free pages and nodes, and how many pages there are
+    ("free_pages", "i8"),
     ("free_node", "i8"),
     ("version", "i8"),  # of the scorer's weights
     ("query", "i8"),
@@ -57,27 +60,33 @@ NODE = [
     ("parent", "i4"),
     ("left", "i4"),  # NONE in a leaf
     ("right", "i4"),
-    ("first", "i4"),  # a leaf's newest memory
+    ("first", "i4"),  # a leaf's first and last page
+    ("last", "i4"),
     ("size", "i4"),
     ("boundary", "real"),
     ("projection", "real"),  # of the query's x block, good for one query
     ("projected", "i8"),
 ]
 
-#: A memory beside its key's coordinates.
+#: A leaf is a list of pages. A page is PAGE rows that follow each other, so that a scan reads memory in a stream.
+PAGE = 16
+LANES = 8  # rows of numeric coordinates are padded with zeros to whole vectors of the processor
+PAGES = [("leaf", "i4"), ("before", "i4"), ("after", "i4")]
+
+#: What a scan does not look at.
 MEMORY = [
-    ("action", "i4"),
-    ("leaf", "i4"),
-    ("before", "i4"),  # neighbour in the leaf's list, newest first; the other is in Tree.after
+    ("value", "f8"),
+    ("serial", "i8"),
     ("newer", "i4"),  # neighbours in the order of use
     ("older", "i4"),
-    ("value", "f8"),
-    ("square", "real"),  # squared norm of the x block
-    ("own_levels", "real"),  # sum of the scorer's weights at this memory's levels, good for one version of the weights
     ("own_version", "i8"),
 ]
 
 DISTANCE, NEAR, FAR, SAME, OTHER, SCORE = range(6)  # rows of Tree.work
+
+
+#: The arrays of a tree with one entry per row.
+PER_ROW = ("memories", "numeric", "codes", "action", "square", "own_levels", "candidate", "candidate_action")
 
 
 class Tree(NamedTuple):
@@ -85,10 +94,15 @@ class Tree(NamedTuple):
 
     config: Any
     count: Any
+    # The memories, one row each
     memories: np.ndarray
-    after: np.ndarray  # the next memory of the leaf: apart, so that following a list stays within the fastest cache
     numeric: np.ndarray
     codes: np.ndarray
+    action: np.ndarray
+    square: np.ndarray  # squared norm of the x block
+    own_levels: np.ndarray  # sum of the scorer's weights at the memory's levels, good for own_version of the weights
+    # The tree
+    pages: np.ndarray
     nodes: np.ndarray
     router: np.ndarray
     weight: np.ndarray  # the scorer's w
@@ -97,6 +111,7 @@ class Tree(NamedTuple):
     candidate: np.ndarray  # memories of the leaf that was scanned last
     candidate_action: np.ndarray
     work: np.ndarray  # their distances and scores
+    query: np.ndarray  # the query's numeric coordinates, padded
     match: np.ndarray  # weights at the query's codes: x block, then each action's xa block
     query_own: np.ndarray  # the query's own share of a score under each action: at its levels, and in all
     image: np.ndarray  # the query times the ablation's weights
@@ -125,24 +140,30 @@ def allocate(
     crossed = as_run and has_action and not interaction
     n_weights = (n_inputs + n_actions) ** 2 if interaction else n_inputs + n_actions + n_actions * n_inputs
     n_pair = (n_numeric + n_codes + 1) ** 2 if interaction else 2 + 3 * n_numeric + 4 * n_codes
-    n_memories, n_nodes = min(budget + 1, 256) if budget else 256, 16
+    n_pages, n_nodes = 16, 16
+    n_rows = n_pages * PAGE
     config = (n_numeric, n_inputs, n_actions, has_action, leaf_capacity, budget, touches, as_run, crossed)
     config += (interaction, eigen, eta)
     real = np.dtype(dtype)
+    width = -(-n_numeric // LANES) * LANES
     tree = Tree(
         config=np.array([config], CONFIG)[0],
-        count=np.array([(0, 1, 0, NONE, NONE, 0, 1, 1, 0, NONE, 0, 0.0, 0.0, seed)], COUNT)[0],
-        memories=np.zeros(n_memories, _precise(MEMORY, real)),
-        after=np.zeros(n_memories, np.int32),
-        numeric=np.zeros((n_memories, n_numeric), real),
-        codes=np.zeros((n_memories, n_codes), np.int32),
+        count=np.array([(0, 0, 1, 0, 0, NONE, NONE, 0, n_pages, 1, 1, 0, NONE, 0, 0.0, 0.0, seed)], COUNT)[0],
+        memories=np.zeros(n_rows, MEMORY),
+        numeric=np.zeros((n_rows, width), real),
+        codes=np.zeros((n_rows, n_codes), np.int32),
+        action=np.zeros(n_rows, np.int32),
+        square=np.zeros(n_rows, real),
+        own_levels=np.zeros(n_rows, real),
+        pages=np.zeros(n_pages, PAGES),
         nodes=np.zeros(n_nodes, _precise(NODE, real)),
         router=np.zeros((n_nodes, n_inputs + n_actions), real),
-        weight=np.zeros(n_weights, real),
+        weight=np.zeros(n_weights + LANES, real),  # padding meets weights, too, but adds nothing
         coin=np.zeros((n_weights if as_run else 0, 5), real),
-        candidate=np.zeros(n_memories, np.int32),
-        candidate_action=np.zeros(n_memories, np.int32),
-        work=np.zeros((SCORE + 1, n_memories), real),
+        candidate=np.zeros(n_rows, np.int32),
+        candidate_action=np.zeros(n_rows, np.int32),
+        work=np.zeros((SCORE + 1, n_rows), real),
+        query=np.zeros(width, real),
         match=np.zeros((n_actions + 1, n_codes), real),
         query_own=np.zeros((n_actions, 2), real),
         image=np.zeros(n_inputs + n_actions, real),
@@ -152,43 +173,30 @@ def allocate(
     if not as_run:  # Algorithm 1: w is a random vector. Non-negative, so that it starts as a measure of unlikeness
         n_seen = n_weights if interaction else n_inputs + n_actions
         tree.weight[:n_seen] = np.random.default_rng(seed).random(n_seen)
-    _chain(tree.after, NONE)
+    _chain(tree.pages["after"], NONE)
     _chain(tree.nodes["left"], NONE)
-    tree.nodes[0] = (NONE, NONE, NONE, NONE, 0, 0, 0, 0)
+    tree.nodes[0] = (NONE, NONE, NONE, NONE, NONE, 0, 0, 0, 0)
     return tree
 
 
-def lacks_memory(tree: Tree) -> bool:
-    """Is every row for memories in use?"""
-    return bool(tree.count["free_memory"] == NONE)
-
-
 def grow(tree: Tree) -> Tree:
-    """Return the tree with more room, for memories if those are lacking and for nodes otherwise.
-
-    Room doubles, and never goes beyond what the budget can use: one memory more than it, and fewer than two nodes each.
-    """
-    most = int(tree.config["budget"]) + 1
-    bounded = most > 1
-    if lacks_memory(tree):
-        old = len(tree.memories)
-        new = min(2 * old, most) if bounded else 2 * old
-        tree = tree._replace(
-            memories=_lengthen(tree.memories, new),
-            after=_lengthen(tree.after, new),
-            numeric=_lengthen(tree.numeric, new),
-            codes=_lengthen(tree.codes, new),
-            candidate=np.zeros(new, np.int32),
-            candidate_action=np.zeros(new, np.int32),
-            work=np.zeros((SCORE + 1, new), tree.work.dtype),
-        )
-        _chain(tree.after[old:], tree.count["free_memory"], old)
-        tree.count["free_memory"] = old
-    else:
+    """Return the tree with twice the pages, or twice the nodes if those are what it lacks."""
+    if tree.count["free_node"] == NONE or tree.nodes[tree.count["free_node"]]["left"] == NONE:
         old = len(tree.nodes)
         tree = tree._replace(nodes=_lengthen(tree.nodes, 2 * old), router=_lengthen(tree.router, 2 * old))
         _chain(tree.nodes["left"][old:], tree.count["free_node"], old)
         tree.count["free_node"] = old
+        return tree
+    old = len(tree.pages)
+    rows = 2 * old * PAGE
+    tree = tree._replace(
+        **{name: _lengthen(getattr(tree, name), rows) for name in PER_ROW},
+        pages=_lengthen(tree.pages, 2 * old),
+        work=np.zeros((SCORE + 1, rows), tree.work.dtype),
+    )
+    _chain(tree.pages["after"][old:], tree.count["free_page"], old)
+    tree.count["free_page"] = old
+    tree.count["free_pages"] += old
     return tree
 
 

@@ -2,6 +2,6 @@
 
 from emt.data.dataset import Dataset, DatasetError
 from emt.data.encode import from_arrays, from_frame
-from emt.data.load import load
+from emt.data.load import load, save
 
-__all__ = ["Dataset", "DatasetError", "from_arrays", "from_frame", "load"]
+__all__ = ["Dataset", "DatasetError", "from_arrays", "from_frame", "load", "save"]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
+from pathlib import Path
 
 from emt.data import prepared
 from emt.data.dataset import Dataset, DatasetError
 from emt.data.embedded import EMBEDDED
 from emt.data.nasty import NASTY
 
-__all__ = ["load", "name_of"]
+__all__ = ["load", "name_of", "names", "save"]
 
 BUILT_IN = {**EMBEDDED, **NASTY}
 
@@ -30,14 +32,50 @@ def name_of(dataset: str | int) -> str:
     return dataset if isinstance(dataset, str) else f"task-{dataset}"
 
 
+def names() -> list[str]:
+    """Return the names of the sets that a suite may have beside OpenML tasks: built in, and your own."""
+    stored = [path.stem for path in sorted(prepared.folder().glob("*.parquet"))]
+    return [*BUILT_IN, *(name for name in stored if not _is_taken(name))]
+
+
+def _is_taken(name: str) -> bool:
+    return name in BUILT_IN or re.fullmatch(r"task-\d+", name) is not None
+
+
+def save(dataset: Dataset) -> Path:
+    """Put a set of your own into the store; from then on `load` and suites know it by its name.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        From `from_frame` or `from_arrays`; one of the same name that is there already is replaced.
+
+    Returns
+    -------
+    Path
+        Its file.
+
+    Raises
+    ------
+    DatasetError
+        If its name is that of a built-in set or an OpenML task, or cannot name a file.
+    """
+    if _is_taken(dataset.name) or not re.fullmatch(r"\w[\w.+-]*", dataset.name):
+        raise DatasetError(
+            f"a dataset cannot be saved as {dataset.name!r}: give it a name of letters, digits and _ . + - "
+            "that is no built-in set's (wine) or OpenML task's (task-3), e.g. from_frame(..., name='my-set')"
+        )
+    return prepared.write(dataset)
+
+
 def load(dataset: str | int) -> Dataset:
-    """Load an embedded set by its name, or a prepared OpenML task by its id. Never uses the network.
+    """Load a set by its name, or a prepared OpenML task by its id. Never uses the network.
 
     Parameters
     ----------
     dataset : str or int
-        The name of an embedded set ("digits"), or the id of an OpenML task (3) that ``python -m experiments.prepare``
-        has prepared.
+        The name of an embedded set ("digits") or of one that `save` has stored, or the id of an OpenML task (3) that
+        ``python -m experiments.prepare`` has prepared.
 
     Returns
     -------
@@ -53,14 +91,15 @@ def load(dataset: str | int) -> Dataset:
     >>> load("tic-tac-toe")
     Dataset('tic-tac-toe': 958 rows, 0 numeric, 9 categorical, 2 classes)
     """
-    if isinstance(dataset, str):
-        if dataset not in BUILT_IN:
-            raise DatasetError(f"there is no embedded dataset {dataset!r}; there are {', '.join(EMBEDDED)}")
-        return _built_in(dataset)
+    if dataset in BUILT_IN:
+        return _built_in(str(dataset))
     name = name_of(dataset)
     try:
         return prepared.read(name)
     except FileNotFoundError:
+        if isinstance(dataset, str):
+            known = ", ".join(name for name in names() if name not in NASTY)
+            raise DatasetError(f"there is no dataset {dataset!r}; there are {known}") from None
         reason = prepared.failures().get(name)
         why = f" (the last try: {reason})" if reason else ""
         raise DatasetError(
@@ -68,4 +107,6 @@ def load(dataset: str | int) -> Dataset:
             "run python -m experiments.prepare with a suite that has it"
         ) from None
     except prepared.BrokenFile as error:
+        if isinstance(dataset, str):
+            raise DatasetError(f"{error}; save it again") from error
         raise DatasetError(f"{error}; run python -m experiments.prepare with a suite that has it") from error

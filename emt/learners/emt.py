@@ -99,7 +99,7 @@ class EMT(Learner):
 
 def make_memory(learner: Learner, space: Space, seed: int) -> Tree:
     """Return the empty tree that a learner's options describe, in single precision."""
-    options = {name: learner.params[name] for name in MEMORY_OPTIONS}
+    options = {name: getattr(learner, name) for name in MEMORY_OPTIONS}
     return make_state(
         space.n_numeric,
         seed=seed,
