@@ -52,7 +52,10 @@ def test_every_engine_gives_the_same_bits(go, engine):
     learners = "learners=[emt,pemt,cmt,{name:toy,_target_:toys.Toy},{name:step,_target_:toys.Stepper}]"
     expected = rewards(go(learners, place="serial"))
     assert len(expected) == 30
-    assert rewards(go(learners, f"engine={engine}", "engine.n_jobs=2", place=engine)).equals(expected)
+    found = rewards(go(learners, f"engine={engine}", "engine.n_jobs=2", place=engine))
+    assert found["id"].equals(expected["id"])
+    assert found["id"][found["rewards"] != expected["rewards"]].tolist() == []
+    assert found.equals(expected)
 
 
 def test_shards_give_the_same_bits(go):
