@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -68,16 +69,18 @@ class EigenMemoryTree:
     n_actions : int
         Number of actions, where an action is part of the key; 0 where it is not.
     eviction : {"lru", "fifo"}
-        Which memory leaves when the budget is exceeded: the least recently used (a query uses what it finds), or the oldest.
+        Which memory leaves when the budget is exceeded: the least recently used (a query uses what it finds), or the
+        oldest.
     eta : float
         Step of the scorer's gradient descent, as printed. As run, coin betting needs none.
     dtype : {"float64", "float32"}
-        Precision of keys and weights. In single precision a tree is faster, and keys that round to the same are the same.
+        Precision of keys and weights. In single precision a tree is faster, and keys that round to the same are the
+        same.
 
     Notes
     -----
-    *Self-consistency*: a query with a stored key returns the stored value, exactly. As run, a key that is stored already
-    is not stored again; as printed it is, and the latest one answers.
+    *Self-consistency*: a query with a stored key returns the stored value, exactly. As run, a key that is stored
+    already is not stored again; as printed it is, and the latest one answers.
 
     A leaf is split by the median of its memories' projections. Where all projections are equal it cannot be split, and
     holds more than its capacity. A router is fitted to at most 4,096 memories.
@@ -118,20 +121,20 @@ class EigenMemoryTree:
         eta: float = 0.01,
         dtype: str = "float64",
     ):
-        self._options = dict(
-            n_features=n_features,
-            leaf_capacity=leaf_capacity,
-            budget=budget,
-            variant=variant,
-            scorer=scorer,
-            router=router,
-            seed=seed,
-            n_levels=tuple(n_levels),
-            n_actions=n_actions,
-            eviction=eviction,
-            eta=eta,
-            dtype=dtype,
-        )
+        self._options: dict[str, Any] = {
+            "n_features": n_features,
+            "leaf_capacity": leaf_capacity,
+            "budget": budget,
+            "variant": variant,
+            "scorer": scorer,
+            "router": router,
+            "seed": seed,
+            "n_levels": tuple(n_levels),
+            "n_actions": n_actions,
+            "eviction": eviction,
+            "eta": eta,
+            "dtype": dtype,
+        }
         self._tree = make_state(**self._options)
         self._offsets = offsets(n_features, n_levels)
 
@@ -244,7 +247,8 @@ class EigenMemoryTree:
     def save(self, path: str | Path) -> None:
         """Write the tree to a file, which `load` turns back into a tree that goes on exactly as this one would."""
         with open(path, "wb") as file:
-            np.savez_compressed(file, format=FORMAT, options=json.dumps(self._options), **_arrays(self._tree))
+            header = {"format": np.array(FORMAT), "options": np.array(json.dumps(self._options))}
+            np.savez_compressed(file, allow_pickle=False, **header, **_arrays(self._tree))
 
     @classmethod
     def load(cls, path: str | Path) -> EigenMemoryTree:
@@ -270,10 +274,8 @@ class EigenMemoryTree:
         self._tree = _restore(self._tree, state["arrays"])
 
     def __repr__(self) -> str:
-        defaults = EigenMemoryTree.__init__.__kwdefaults__ | dict(
-            leaf_capacity=100, budget=None, variant="as_run", scorer="self_consistent", router="eigen", seed=0
-        )
-        given = ", ".join(f"{k}={v!r}" for k, v in self._options.items() if k not in defaults or v != defaults[k])
+        defaults = {name: p.default for name, p in inspect.signature(EigenMemoryTree).parameters.items()}
+        given = ", ".join(f"{name}={value!r}" for name, value in self._options.items() if value != defaults[name])
         leaves = "1 leaf" if self.n_leaves == 1 else f"{self.n_leaves:,} leaves"
         return f"EigenMemoryTree({given}) with {len(self):,} memories in {leaves}, depth {self.depth}"
 
@@ -305,7 +307,9 @@ class EigenMemoryTree:
         row = self._tree.memories[memory]
         action = int(self._tree.action[memory]) if self._options["n_actions"] else None
         codes = self._tree.codes[memory] - self._offsets
-        return Memory(self._tree.numeric[memory, : self._options["n_features"]].copy(), codes, action, float(row["value"]))
+        return Memory(
+            self._tree.numeric[memory, : self._options["n_features"]].copy(), codes, action, float(row["value"])
+        )
 
 
 def offsets(n_numeric: int, n_levels: Sequence[int]) -> np.ndarray:

@@ -1,9 +1,9 @@
 """The parametric learner: one linear model per action over first and second order features, as Vowpal Wabbit trains it.
 
 VW's default update is adaptive (per-weight rates, Duchi et al., 2011), normalised (Ross et al., 2013) and invariant to
-importance weights (Karampatziakis and Langford, 2011). The policy's own features of action a are a, xa and xxa: a block of
-weights per action, the same positions in each. Two more weights are shared by all actions: the constant, and the reward
-that a memory predicts.
+importance weights (Karampatziakis and Langford, 2011). The policy's own features of action a are a, xa and xxa: a
+block of weights per action, the same positions in each. Two more weights are shared by all actions: the constant, and
+the reward that a memory predicts.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Linear(NamedTuple):
     weight: np.ndarray
     adaptive: np.ndarray  # sum of squared gradients
     norm: np.ndarray  # greatest |feature| so far
-    index: np.ndarray
+    feature: np.ndarray  # positions in an action's block
     value: np.ndarray
     rate: np.ndarray
 
@@ -63,7 +63,7 @@ def allocate_linear(
         weight=np.zeros(n_weights, np.float32),
         adaptive=np.zeros(n_weights, np.float32),
         norm=np.zeros(n_weights, np.float32),
-        index=np.zeros(n_features, np.int64),
+        feature=np.zeros(n_features, np.int64),
         value=np.zeros(n_features, np.float32),
         rate=np.zeros(n_features, np.float32),
     )
@@ -71,9 +71,9 @@ def allocate_linear(
 
 @njit
 def make_features(linear: Linear, numeric: np.ndarray, codes: np.ndarray) -> int:
-    """Write the non-zero features a, xa and xxa of a context, by their position in an action's block; return how many."""
+    """Write the non-zero features a, xa and xxa of a context, by position in an action's block; return how many."""
     n_inputs, hashed = linear.model.n_inputs, linear.model.block == 0
-    index, value = linear.index, linear.value
+    index, value = linear.feature, linear.value
     index[0], value[0] = 0, 1
     n = 1
     for i in range(len(numeric)):
@@ -126,7 +126,7 @@ def learn_linear(linear: Linear, n: int, action: int, memory: float, reward: flo
     norm = step = np.float32(0)
     rate_of = np.zeros(2, np.float32)
     for k in range(n):
-        slot = _slot(linear, action, linear.index[k])
+        slot = _slot(linear, action, linear.feature[k])
         rate, normed = _prepare_weight(linear, slot, linear.value[k], squared_gradient)
         linear.rate[k] = rate
         norm += normed
@@ -143,7 +143,7 @@ def learn_linear(linear: Linear, n: int, action: int, memory: float, reward: flo
     step *= multiplier
     update = error * _invariant(LEARNING_RATE * weight, step) * multiplier
     for k in range(n):
-        slot = _slot(linear, action, linear.index[k])
+        slot = _slot(linear, action, linear.feature[k])
         linear.weight[slot] += update * linear.value[k] * linear.rate[k]
     linear.weight[shared] += update * constant * rate_of[0]
     linear.weight[shared + 1] += update * remembered * rate_of[1]
@@ -160,7 +160,7 @@ def _invariant(scale: float, step: float) -> float:
 @njit
 def _prepare_weight(linear: Linear, slot: int, x: float, squared_gradient: float) -> tuple[float, float]:
     """Take account of a feature's gradient and scale; return the weight's rate and the feature's normalised square."""
-    size = max(abs(x), SMALLEST)
+    size = abs(x) if abs(x) > SMALLEST else SMALLEST
     linear.adaptive[slot] += squared_gradient * size * size
     norm = linear.norm[slot]
     if size > norm:
@@ -172,20 +172,20 @@ def _prepare_weight(linear: Linear, slot: int, x: float, squared_gradient: float
 
 
 @njit
-def _cost(linear: Linear, n: int, action: int) -> float:
+def _cost(linear: Linear, n: int, action: int) -> np.float32:
     total = np.float32(0)
     if linear.model.block:
         weight = linear.weight[action * linear.model.block :]
         for k in range(n):
-            total += weight[linear.index[k]] * linear.value[k]
+            total += weight[linear.feature[k]] * linear.value[k]
     else:
         for k in range(n):
-            total += linear.weight[_slot(linear, action, linear.index[k])] * linear.value[k]
+            total += linear.weight[_slot(linear, action, linear.feature[k])] * linear.value[k]
     return total
 
 
 @njit
-def _slot(linear: Linear, action: int, index: int) -> int:
+def _slot(linear: Linear, action: int, index: int) -> Any:
     """Return where an action's weight of a feature is: in its block, or anywhere in the hashed table."""
     if linear.model.block:
         return action * linear.model.block + index

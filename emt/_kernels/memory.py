@@ -59,7 +59,7 @@ def predict_actions(tree: Tree, numeric: np.ndarray, codes: np.ndarray, values: 
 
 @njit
 def has_room(tree: Tree) -> bool:
-    """Is there room for all that one `learn` may need: two nodes, and pages to copy the largest leaf into two?"""
+    """Tell whether one `learn` has all it may need: two nodes, and pages to copy the largest leaf into two."""
     node = tree.count.free_node
     pages = tree.count.largest // PAGE + 4
     return tree.count.free_pages >= pages and node != NONE and tree.nodes[node].left != NONE

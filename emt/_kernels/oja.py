@@ -2,8 +2,8 @@
 
 Oja's vector never leaves the span of its start and the centred memories c_k, so it is kept as coefficients of those:
 v = v_0 + sum_k alpha_k c_k. A step v <- v + (1/n) c_k <c_k, v> then adds <c_k, v> / n to alpha_k, and every projection
-<c_l, v> changes by that times the inner product of c_k and c_l. The inner products are computed once per split; 40 passes
-cost the same for 10 and for 1,000 coordinates, and an indicator costs nothing but a comparison of codes.
+<c_l, v> changes by that times the inner product of c_k and c_l. The inner products are computed once per split; 40
+passes cost the same for 10 and for 1,000 coordinates, and an indicator costs nothing but a comparison of codes.
 """
 
 from __future__ import annotations

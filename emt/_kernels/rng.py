@@ -1,4 +1,4 @@
-"""A random stream of one 64-bit word (splitmix64, Steele et al., 2014): easy to save, and the same in every language."""
+"""A random stream of one 64-bit word (splitmix64, Steele et al., 2014): easy to save, the same in every language."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""PredictScorer for a whole leaf (Algorithm 2): how unlike the query is each memory?
+"""PredictScorer for a whole leaf (Algorithm 2): how unlike the query each memory is.
 
-The xa block is never built. With z = |f1 - f2| a memory of the query's own action differs in the x block and, by the same
-amounts, in that action's xa block; a memory of another action differs in the x block, in both action indicators and in all
-of both xa blocks. One pass over a memory therefore gives its score for *every* action the query may have.
+The xa block is never built. With z = |f1 - f2| a memory of the query's own action differs in the x block and, by the
+same amounts, in that action's xa block; a memory of another action differs in the x block, in both action indicators
+and in all of both xa blocks. One pass over a memory therefore gives its score for *every* action the query may have.
 
-The levels of a categorical column need no look-up per memory either: the weights at the query's levels plus those at the
-memory's, less twice those at the levels they share. The memory's sum changes only with the weights, and is kept.
+The levels of a categorical column need no look-up per memory either: the weights at the query's levels plus those at
+the memory's, less twice those at the levels they share. The memory's sum changes only with the weights, and is kept.
 """
 
 from __future__ import annotations
@@ -59,10 +59,7 @@ def scan(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndarray) -> int:
     """
     config = tree.config
     n = list_rows(tree, leaf, tree.candidate)
-    if config.interaction:
-        nearest = _scan_products(tree, n, numeric, codes)
-    else:
-        nearest = _scan_differences(tree, n, codes)
+    nearest = _scan_products(tree, n, numeric, codes) if config.interaction else _scan_differences(tree, n, codes)
     same = tree.work[SAME, :n]
     if config.as_run:
         far = tree.work[FAR, :n]
@@ -196,8 +193,8 @@ def _dense_differences(
 @njit
 def _shared_levels(
     codes: np.ndarray, theirs: np.ndarray, w_x: np.ndarray, w_xa: np.ndarray
-) -> tuple[float, float, int]:
-    """Return the weights at the levels that two keys share, in the x block and in an xa block, and how many they are."""
+) -> tuple[float, float, np.int32]:
+    """Return the weights at the levels that two keys share, in the x block and in an xa block, and their number."""
     zero = w_x.dtype.type(0)
     in_x = in_xa = zero
     n_shared = np.int32(0)
@@ -295,8 +292,8 @@ def _add_initial(
 ) -> None:
     """As run, a score starts from 1 - exp(-|f1 - f2|), the distance over all blocks that the scorer sees.
 
-    In the same xa block the same difference counts twice. Two xa blocks have nothing in common: ``far`` brings the squared
-    norms of the two keys' x blocks together.
+    In the same xa block the same difference counts twice. Two xa blocks have nothing in common: ``far`` brings the
+    squared norms of the two keys' x blocks together.
     """
     real = distance.dtype.type
     one, twice, apart = real(1), real(2 if crossed else 1), real(1 if crossed else 0)
@@ -312,9 +309,9 @@ def _add_initial(
 
 @njit
 def _exp_minus(x: np.ndarray) -> None:
-    """Replace x >= 0 by exp(-x), by arithmetic alone so that it vectorises: a series for exp(-x / 16), squared four times.
+    """Replace x >= 0 by exp(-x), by arithmetic alone so that it vectorises.
 
-    The absolute error is below 1e-11 in double precision.
+    A series gives exp(-x / 16), which is squared four times. The absolute error is below 1e-11 in double precision.
     """
     real = x.dtype.type
     one = real(1)
@@ -336,7 +333,7 @@ def _equal(numeric: np.ndarray, codes: np.ndarray, their_numeric: np.ndarray, th
     for i in range(len(numeric)):
         if numeric[i] != their_numeric[i]:
             return False
-    for j in range(len(codes)):
+    for j in range(len(codes)):  # noqa: SIM110 (numba has no all())
         if codes[j] != their_codes[j]:
             return False
     return True

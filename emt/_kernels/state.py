@@ -1,7 +1,8 @@
 """A tree as a tuple of arrays: memories, nodes, scorer, counters and room to work in.
 
-A *key* is a row of numeric coordinates, a row of codes and an action. A code is the position of a level's indicator among
-all coordinates, so that code ``c`` of a categorical column reads weight ``c`` and the indicators themselves are never made:
+A *key* is a row of numeric coordinates, a row of codes and an action. A code is the position of a level's indicator
+among all coordinates, so that code ``c`` of a categorical column reads weight ``c`` and the indicators themselves are
+never made:
 
     x block: numeric coordinates, then the levels of every categorical column    ``n_inputs`` positions
     a block: one indicator per action                                            ``n_actions`` positions
@@ -142,12 +143,11 @@ def allocate(
     n_pair = (n_numeric + n_codes + 1) ** 2 if interaction else 2 + 3 * n_numeric + 4 * n_codes
     n_pages, n_nodes = 16, 16
     n_rows = n_pages * PAGE
-    config = (n_numeric, n_inputs, n_actions, has_action, leaf_capacity, budget, touches, as_run, crossed)
-    config += (interaction, eigen, eta)
+    config = (n_numeric, n_inputs, n_actions, has_action, leaf_capacity, budget, touches, as_run, crossed, interaction)
     real = np.dtype(dtype)
     width = -(-n_numeric // LANES) * LANES
     tree = Tree(
-        config=np.array([config], CONFIG)[0],
+        config=np.array([(*config, eigen, eta)], CONFIG)[0],
         count=np.array([(0, 0, 1, 0, 0, NONE, NONE, 0, n_pages, 1, 1, 0, NONE, 0, 0.0, 0.0, seed)], COUNT)[0],
         memories=np.zeros(n_rows, MEMORY),
         numeric=np.zeros((n_rows, width), real),

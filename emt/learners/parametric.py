@@ -21,9 +21,9 @@ NO_MEMORY = np.zeros(0)
 class Parametric(Learner):
     """Bietti, Agarwal and Langford. A contextual bandit bake-off. JMLR 2021: epsilon-greedy on a linear model.
 
-    One linear model of the reward per action, over the features a, xa and xxa (first and second order), trained as Vowpal
-    Wabbit's ``--cb_explore_adf`` does by default: adaptive, normalised and importance-invariant gradient descent on the
-    squared loss, where a step counts 1 / (number of actions x probability of the action taken).
+    One linear model of the reward per action, over the features a, xa and xxa (first and second order), trained as
+    Vowpal Wabbit's ``--cb_explore_adf`` does by default: adaptive, normalised and importance-invariant gradient descent
+    on the squared loss, where a step counts 1 / (number of actions x probability of the action taken).
 
     Parameters
     ----------
