@@ -14,7 +14,7 @@ from typing import Any
 import hydra
 from omegaconf import DictConfig, OmegaConf
 
-from emt.data.load import BUILT_IN
+from emt.data.load import names as dataset_names
 from emt.learners.base import Learner
 
 __all__ = ["CONF", "ConfigError", "Engine", "Study", "Suite", "instantiate", "study", "suite"]
@@ -144,12 +144,15 @@ def suite(cfg: DictConfig) -> Suite:
     _check_keys(values, ["name", "datasets", "min_rows"], "suite.", required=["name", "datasets"])
     datasets = values["datasets"]
     if not isinstance(datasets, list) or not datasets:
-        raise ConfigError("suite.datasets must be a list of names of embedded sets and ids of OpenML tasks")
+        raise ConfigError("suite.datasets must be a list of names of sets and ids of OpenML tasks")
+    known = dataset_names()
     for dataset in datasets:
         if isinstance(dataset, bool) or not isinstance(dataset, str | int):
             raise ConfigError(f"suite.datasets: {dataset!r} is neither a name nor an OpenML task id")
-        if isinstance(dataset, str) and dataset not in BUILT_IN:
-            raise ConfigError(f"suite.datasets: there is no embedded set {dataset!r}; {nearest(dataset, BUILT_IN)}")
+        if isinstance(dataset, str) and dataset not in known:
+            raise ConfigError(
+                f"suite.datasets: there is no set {dataset!r}; {nearest(dataset, known)} emt.data.save adds your own"
+            )
     _check_unique(datasets, "suite.datasets")
     return Suite(
         name=_name(values["name"], "suite.name"),

@@ -125,6 +125,10 @@ class Plan:
         """Return how many interactions a run has."""
         return min(self.sources[run.dataset].n_rows, self.study.horizon)
 
+    def n_bytes(self, run: Run) -> int:
+        """Return about how many bytes of the log a run takes."""
+        return self.n_steps(run) // 8 + 200
+
     def block(self, dataset: str, learner: str, seeds: tuple[int, ...]) -> Block:
         """Return what a worker needs to play these runs."""
         config, params = self.study.learners[learner], self.params[learner]

@@ -21,6 +21,7 @@ __all__ = ["prepare", "prepare_all", "verify"]
 
 PREPARED, THERE, AGAIN, BUILT_IN, FAILED = "prepared", "already there", "prepared again", "built in", "failed"
 Outcome = tuple[str, str]
+MB_PER_TASK = 50, 0.5  # of the paper's, on average: as OpenML has them (up to a million rows), and prepared
 
 
 def prepare(dataset: str | int) -> Outcome:
@@ -47,7 +48,7 @@ def prepare(dataset: str | int) -> Outcome:
     try:
         if isinstance(dataset, str):
             load(dataset)
-            return BUILT_IN, ""
+            return BUILT_IN, ""  # or the user's own: saved is prepared
         try:
             prepared.read(name)
             outcome = THERE
@@ -107,8 +108,23 @@ def prepare_all(datasets: Iterable[str | int]) -> dict[str, Outcome]:
             prepared.write_manifest()
 
 
+def _announce(datasets: Iterable[str | int]) -> None:
+    """Say what there is to fetch, before it starts."""
+    left = [task for task in datasets if isinstance(task, int) and not prepared.file_of(name_of(task)).exists()]
+    if left:
+        cache, store = (size * len(left) / 1000 for size in MB_PER_TASK)
+        print(
+            f"{len(left)} OpenML tasks to fetch; the paper's take about {cache:.1f} GB in the client's cache and "
+            f"{store:.1f} GB in {prepared.folder()} for so many, and from a second to some minutes each",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
 def _run(study: Study, cfg: DictConfig) -> int:
     datasets = study.suite.datasets
+    if not cfg.verify:
+        _announce(datasets)
     outcomes = _all(datasets, verify) if cfg.verify else prepare_all(datasets)
     print(f"suite {study.suite.name}, store {prepared.folder()}\n{_summary(outcomes)}")
     return int(any(outcome == FAILED for outcome, _ in outcomes.values()))

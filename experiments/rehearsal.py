@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from contextlib import suppress
 
@@ -46,10 +47,12 @@ def rehearse(plan: Plan, costs: Costs) -> Costs:
     Costs
         The same.
     """
+    say = "loading the learners (the first time on a machine they are compiled, which takes a minute or two)"
+    print(say, file=sys.stderr, flush=True)
     features = np.column_stack([np.random.default_rng(0).random((8, 2)), np.arange(8) % 2])
     tiny = Environment(from_arrays(features, np.arange(8) % 2, categorical=[2], name="tiny"), seed=0)
     sources = list(plan.sources.values())
-    some = [load(source.reference) for source in sources[:: -(-len(sources) // DATASETS)]]
+    some = [load(source.reference) for source in sources[:: max(1, -(-len(sources) // DATASETS))]]
     for learner, config in plan.study.learners.items():
         with suppress(Exception):  # what is wrong with a learner will stand in the rows of its runs
             evaluate(instantiate(learner, config), tiny)

@@ -53,7 +53,6 @@ def run(study: Study, cfg: DictConfig) -> None:
         if left := [run for run in todo.left(tried) if todo.in_shard(run)]:
             _refuse_full_disk(todo, left)
             try:
-                _say("loading the learners (the first time on a machine they are compiled, which takes a minute or so)")
                 costs = rehearse(todo, known_costs(log))
                 _announce(todo, left, costs)
                 _work(todo, left, costs, made_by)
@@ -107,7 +106,7 @@ def _work(todo: Plan, left: list[Run], costs: Costs, made_by: dict[str, Any]) ->
 
 def _announce(todo: Plan, left: list[Run], costs: Costs) -> None:
     study = todo.study
-    n_bytes = sum(_n_bytes(todo, run) for run in left)
+    n_bytes = sum(todo.n_bytes(run) for run in left)
     seconds, unknown = work_left(todo, Counter((run.dataset, run.learner) for run in left), costs)
     time_needed = "nobody knows how long" if unknown else f"about {duration(seconds / n_workers(study.engine))}"
     _say(
@@ -154,17 +153,13 @@ def _differences(logged: Any, ours: Any, path: str = "") -> list[str]:
 
 
 def _refuse_full_disk(todo: Plan, left: list[Run]) -> None:
-    needed = 2 * sum(_n_bytes(todo, run) for run in left)  # twice: files are merged into new ones
+    needed = 2 * sum(todo.n_bytes(run) for run in left)  # twice: files are merged into new ones
     free = shutil.disk_usage(todo.study.folder).free
     if free < needed:
         raise store.LogError(
             f"{todo.study.folder} needs about {needed / 1e6:,.0f} MB and has {free / 1e6:,.0f} MB free; "
             f"free some space, or choose another place with results=<folder>"
         )
-
-
-def _n_bytes(todo: Plan, run: Run) -> int:
-    return todo.n_steps(run) // 8 + 200
 
 
 def _summarise(todo: Plan) -> None:

@@ -35,6 +35,7 @@ def status(study: Study, cfg: DictConfig) -> None:
     print(table(todo, log).to_string(index=False))
     for row in log[log["status"] == "error"].head(10).itertuples():
         print(f"failed: {row.id}: {str(row.message).splitlines()[-1]}")
+    print(f"the log of what is left will take {sum(map(todo.n_bytes, todo.left(log))) / 1e6:,.1f} MB")
     print(_datasets(todo))
 
 

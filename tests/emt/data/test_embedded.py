@@ -77,7 +77,7 @@ def test_the_synthetic_stream_is_the_same_every_time_and_can_be_learned():
 
 
 def test_an_unknown_name_is_told_what_there_is():
-    with pytest.raises(DatasetError, match="no embedded dataset 'digit'; there are digits, wine"):
+    with pytest.raises(DatasetError, match="no dataset 'digit'; there are digits, wine"):
         load("digit")
 
 
