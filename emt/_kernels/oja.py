@@ -61,12 +61,12 @@ def _oja_epoch(gram: np.ndarray, order: np.ndarray, projection: np.ndarray, alph
     for step in range(n):
         k = order[step]
         gain = projection[k] / real(step + 1)
-        squared += gain * (projection[k] + projection[k] + gain * gram[k, k])
+        squared += np.float64(gain) * (2.0 * projection[k] + np.float64(gain) * gram[k, k])
         alpha[k] += gain
         row = gram[k]
         for m in range(n):
             projection[m] += gain * row[m]
-        if squared > 1e20 or step == n - 1:
+        if squared > 1e10 or step == n - 1:
             shrink = real(1 / np.sqrt(squared))
             for m in range(n):
                 alpha[m] *= shrink

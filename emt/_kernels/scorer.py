@@ -16,6 +16,9 @@ __all__ = ["update_scorer"]
 BET, TURNOVER, MAX_Z, WEALTH, MAX_GRADIENT = range(5)
 ALPHA, BETA = 4.0, 1.0
 
+TINIEST = 1e-18  # a smaller difference teaches nothing: its square vanishes in single precision
+GREATEST = 1e15  # as printed nothing bounds the weights: no step goes further
+
 
 @njit
 def update_scorer(
@@ -93,7 +96,7 @@ def _pair(tree: Tree, k: int, numeric: np.ndarray, codes: np.ndarray, action: in
 
 @njit
 def _put(tree: Tree, n: int, index: int, z: float) -> int:
-    if z == 0:
+    if abs(z) < TINIEST:
         return n
     tree.z[n].index = index
     tree.z[n].value = z
@@ -199,4 +202,6 @@ def _descend(tree: Tree, n_z: int, score: float, target: float, weight: float) -
         return
     step = 2 * tree.config.eta * weight * (score - target)
     for k in range(n_z):
-        tree.weight[tree.z[k].index] -= step * tree.z[k].value
+        stepped = tree.weight[tree.z[k].index] - step * tree.z[k].value
+        if abs(stepped) < GREATEST:
+            tree.weight[tree.z[k].index] = stepped
