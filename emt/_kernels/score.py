@@ -82,13 +82,18 @@ def action_scores(tree: Tree, n: int, action: int) -> None:
     """Write the scores of the scanned memories for a query with this action (Algorithm 2, PredictScorer)."""
     actions, score = tree.candidate_action[:n], tree.work[SCORE, :n]
     same, other = tree.work[SAME, :n], tree.work[OTHER, :n]
-    if tree.config.interaction:
-        _combine(actions, same, other, score, action, tree.weight.dtype.type(0))
-        if tree.config.has_action:
-            _add_action_products(tree, score, action)
-    else:
-        _combine(actions, same, other, score, action, tree.query_own[action, 1])
-    _clip(score, tree.weight.dtype.type(MAX_SCORE if tree.config.as_run else np.inf))
+    zero, most = tree.weight.dtype.type(0), tree.weight.dtype.type(MAX_SCORE if tree.config.as_run else np.inf)
+    if not tree.config.interaction:
+        _combine(actions, same, other, score, action, tree.query_own[action, 1], most)
+        return
+    # The ablation: what the query's action indicator meets is its row of the weights times each memory.
+    n_all = tree.config.n_inputs + tree.config.n_actions
+    row = (tree.config.n_inputs + action) * n_all
+    weights = tree.weight[row : row + n_all]
+    for k in range(n):
+        product = _times_key(tree, tree.candidate[k], weights) if tree.config.has_action else zero
+        score[k] = (same[k] if actions[k] == action else other[k]) + product
+    _combine(actions, score, score, score, action, zero, most)
 
 
 @njit
@@ -125,20 +130,24 @@ def _serial(tree: Tree, k: int) -> int:
 
 @njit
 def _combine(
-    actions: np.ndarray, same: np.ndarray, other: np.ndarray, score: np.ndarray, action: int, share: float
+    actions: np.ndarray,
+    same: np.ndarray,
+    other: np.ndarray,
+    score: np.ndarray,
+    action: int,
+    share: float,
+    most: float,
 ) -> None:
-    for k in range(len(score)):
-        score[k] = same[k] if actions[k] == action else other[k] + share
+    """Take each memory's score as its action demands, and clip it.
 
-
-@njit
-def _clip(score: np.ndarray, most: float) -> None:
-    """Clip below at 0, so that no memory beats an exact match, whose score is minus infinity; and above as run."""
+    Below at 0, so that no memory beats an exact match, whose score is minus infinity; and above, as run.
+    """
     zero = score.dtype.type(0)
     for k in range(len(score)):
-        s = score[k] if score[k] > zero else zero
-        s = s if s < most else most
-        score[k] = s if score[k] > -np.inf else score[k]
+        s = same[k] if actions[k] == action else other[k] + share
+        clipped = s if s > zero else zero
+        clipped = clipped if clipped < most else most
+        score[k] = clipped if s > -np.inf else s
 
 
 @njit
@@ -275,15 +284,6 @@ def _scan_products(tree: Tree, n: int, numeric: np.ndarray, codes: np.ndarray) -
         tree.candidate_action[k] = tree.action[index]
         nearest = min(nearest, distance)
     return nearest
-
-
-@njit
-def _add_action_products(tree: Tree, score: np.ndarray, action: int) -> None:
-    """Add what the query's action indicator meets: its row of the ablation's weights times each memory."""
-    n_all = tree.config.n_inputs + tree.config.n_actions
-    row = (tree.config.n_inputs + action) * n_all
-    for k in range(len(score)):
-        score[k] += _times_key(tree, tree.candidate[k], tree.weight[row : row + n_all])
 
 
 @njit

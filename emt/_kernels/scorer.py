@@ -155,11 +155,14 @@ def _bet(tree: Tree, n_z: int, target: float, weight: float) -> None:
     """Learn that the pair's score should have been the target, by betting on each weight's gradient."""
     if n_z == 0:  # the same key: its score cannot change
         return
+    coin = tree.coin
     prediction = norm = 0.0
     for k in range(n_z):
-        c, z = tree.coin[tree.z[k].index], tree.z[k].value
-        max_z = max(c[MAX_Z], abs(z))
-        prediction += _stake(c, max_z, c[MAX_GRADIENT]) * z
+        i, z = tree.z[k].index, tree.z[k].value
+        max_z = max(coin[i, MAX_Z], abs(z))
+        most = coin[i, MAX_GRADIENT] * max_z
+        if most > 0:
+            prediction += _stake(coin[i, WEALTH], coin[i, TURNOVER], coin[i, BET], most) * z
         norm += (z / max_z) ** 2
     tree.count.scale += weight * norm
     tree.count.scale_weight += weight
@@ -167,24 +170,22 @@ def _bet(tree: Tree, n_z: int, target: float, weight: float) -> None:
     prediction = min(max(prediction / average, 0.0), MAX_SCORE)
     slope = 2 * (prediction - target) * weight
     for k in range(n_z):
-        c, z = tree.coin[tree.z[k].index], tree.z[k].value
-        c[MAX_Z] = max(c[MAX_Z], abs(z))
-        if abs(slope) > c[MAX_GRADIENT]:
-            c[MAX_GRADIENT] = max(abs(slope), BETA)
-        stake = _stake(c, c[MAX_Z], c[MAX_GRADIENT])
+        i, z = tree.z[k].index, tree.z[k].value
+        coin[i, MAX_Z] = max(coin[i, MAX_Z], abs(z))
+        if abs(slope) > coin[i, MAX_GRADIENT]:
+            coin[i, MAX_GRADIENT] = max(abs(slope), BETA)
+        most = coin[i, MAX_GRADIENT] * coin[i, MAX_Z]
+        stake = _stake(coin[i, WEALTH], coin[i, TURNOVER], coin[i, BET], most) if most > 0 else 0.0
         gradient = slope * z
-        c[BET] -= gradient
-        c[TURNOVER] += abs(gradient)
-        c[WEALTH] -= gradient * stake
-        tree.weight[tree.z[k].index] = stake / average
+        coin[i, BET] -= gradient
+        coin[i, TURNOVER] += abs(gradient)
+        coin[i, WEALTH] -= gradient * stake
+        tree.weight[i] = stake / average
 
 
 @njit
-def _stake(c: np.ndarray, max_z: float, max_gradient: float) -> float:
-    most = max_gradient * max_z
-    if most <= 0:
-        return 0.0
-    return (ALPHA + c[WEALTH]) / (most * (most + c[TURNOVER])) * c[BET]
+def _stake(wealth: float, turnover: float, bet: float, most: float) -> float:
+    return (ALPHA + wealth) / (most * (most + turnover)) * bet
 
 
 @njit

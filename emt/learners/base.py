@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,11 @@ import numpy as np
 from emt.bandit import Context, Space
 
 __all__ = ["Learner"]
+
+
+@cache
+def _arguments(kind: type) -> tuple[str, ...]:
+    return tuple(inspect.signature(kind).parameters)
 
 
 class Learner(ABC):
@@ -31,8 +37,7 @@ class Learner(ABC):
     @property
     def params(self) -> dict[str, Any]:
         """The learner's identity: its class and the values of its constructor's arguments."""
-        names = inspect.signature(type(self)).parameters
-        return {"class": type(self).__name__, **{name: getattr(self, name) for name in names}}
+        return {"class": type(self).__name__, **{name: getattr(self, name) for name in _arguments(type(self))}}
 
     @abstractmethod
     def start(self, space: Space, seed: int) -> None:
