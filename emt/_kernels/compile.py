@@ -9,7 +9,7 @@ from typing import Any
 
 import numba
 
-__all__ = ["njit", "njit_strict"]
+__all__ = ["njit", "njit_inline", "njit_strict"]
 
 #: A digest of every kernel's source. Numba looks only at the file that defines a function, and would go on using a
 #: cached caller after one of its callees in another file has changed.
@@ -40,6 +40,11 @@ def njit(function: Callable) -> Any:
     NaN and infinity keep their meaning: only the order of sums is free (``reassoc``, ``contract``).
     """
     return _cached(function, fastmath={"reassoc", "contract"})
+
+
+def njit_inline(function: Callable) -> Any:
+    """Like `njit`, but written out wherever it is called: for the innermost loops, where a call costs as much as they do."""
+    return _cached(function, fastmath={"reassoc", "contract"}, inline="always")
 
 
 def njit_strict(function: Callable) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emt._kernels.compile import njit
+from emt._kernels.compile import njit, njit_inline
 from emt._kernels.oja import random_direction, top_eigen
 from emt._kernels.route import goes_left, project
 from emt._kernels.state import NONE, PAGE, Tree
@@ -73,7 +73,7 @@ def move(tree: Tree, source: int, target: int) -> None:
         tree.memories[old.older].newer = target
 
 
-@njit
+@njit_inline
 def list_rows(tree: Tree, leaf: int, rows: np.ndarray) -> int:
     """Write down the rows of a leaf's memories; return how many."""
     n = 0

@@ -64,16 +64,23 @@ def _oja_epoch(gram: np.ndarray, order: np.ndarray, projection: np.ndarray, alph
         squared += np.float64(gain) * (2.0 * projection[k] + np.float64(gain) * gram[k, k])
         alpha[k] += gain
         row = gram[k]
-        for m in range(n):
+        for m in range(len(projection)):
             projection[m] += gain * row[m]
         if squared > 1e10 or step == n - 1:
             shrink = real(1 / np.sqrt(squared))
             for m in range(n):
                 alpha[m] *= shrink
+            for m in range(len(projection)):
                 projection[m] *= shrink
             for i in range(len(v)):
                 v[i] *= shrink
             squared = 1.0
+
+
+@njit
+def _padded(n: int) -> int:
+    """Return the next multiple of 32: Oja's inner loop has no odd ends then, and they would take half its time."""
+    return -(-n // 32) * 32
 
 
 @njit
@@ -117,7 +124,7 @@ def _levels(tree: Tree, memories: np.ndarray, n: int) -> np.ndarray:
 def _gram(centred: np.ndarray, levels: np.ndarray) -> np.ndarray:
     """Return all inner products of the centred keys."""
     real, n = centred.dtype.type, centred.shape[1]
-    gram = np.zeros((n, n), centred.dtype)
+    gram = np.zeros((n, _padded(n)), centred.dtype)
     for k in range(n):
         row = gram[k]
         for j in range(len(levels)):
@@ -146,7 +153,7 @@ def _gram(centred: np.ndarray, levels: np.ndarray) -> np.ndarray:
 def _start_projections(centred: np.ndarray, levels: np.ndarray, start: np.ndarray) -> np.ndarray:
     """Return <c_k, v_0> for every memory."""
     n = centred.shape[1]
-    projection = np.zeros(n, centred.dtype)
+    projection = np.zeros(_padded(n), centred.dtype)
     for j in range(len(levels)):
         for k in range(n):
             projection[k] += start[levels[j, k]]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emt._kernels.compile import njit
+from emt._kernels.compile import njit, njit_inline
 from emt._kernels.leaf import list_rows
 from emt._kernels.rng import uniform
 from emt._kernels.state import DISTANCE, FAR, NEAR, OTHER, SAME, SCORE, Tree
@@ -22,7 +22,7 @@ __all__ = ["MAX_SCORE", "action_scores", "argmin", "prepare_query", "scan", "squ
 MAX_SCORE = 3  # as run, scores are clipped to [0, 3]; as printed they are clipped at 0 alone
 
 
-@njit
+@njit_inline
 def squared_norm(numeric: np.ndarray, n_codes: int) -> float:
     """Return the squared norm of a key's x block, where each categorical column has one indicator that is 1."""
     total = numeric.dtype.type(0)
@@ -77,7 +77,7 @@ def scan(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndarray) -> int:
     return n
 
 
-@njit
+@njit_inline
 def action_scores(tree: Tree, n: int, action: int) -> None:
     """Write the scores of the scanned memories for a query with this action (Algorithm 2, PredictScorer)."""
     actions, score = tree.candidate_action[:n], tree.work[SCORE, :n]
@@ -96,7 +96,7 @@ def action_scores(tree: Tree, n: int, action: int) -> None:
     _combine(actions, score, score, score, action, zero, most)
 
 
-@njit
+@njit_inline
 def argmin(tree: Tree, n: int) -> int:
     """Return the candidate with the least score; ties are broken at random, among exact matches the latest wins."""
     score = tree.work[SCORE]
@@ -128,7 +128,7 @@ def _serial(tree: Tree, k: int) -> int:
     return tree.memories[tree.candidate[k]].serial
 
 
-@njit
+@njit_inline
 def _combine(
     actions: np.ndarray,
     same: np.ndarray,
@@ -150,7 +150,7 @@ def _combine(
         score[k] = clipped if s > -np.inf else s
 
 
-@njit
+@njit_inline
 def _scan_differences(tree: Tree, n: int, codes: np.ndarray) -> float:
     """<w, z> with z = |f1 - f2|, the self-consistent scorer; return the least squared distance."""
     n_inputs, n_codes = tree.config.n_inputs, len(codes)
@@ -185,7 +185,7 @@ def _scan_differences(tree: Tree, n: int, codes: np.ndarray) -> float:
     return nearest
 
 
-@njit
+@njit_inline
 def _dense_differences(
     x: np.ndarray, theirs: np.ndarray, w_x: np.ndarray, w_xa: np.ndarray
 ) -> tuple[float, float, float]:
@@ -199,7 +199,7 @@ def _dense_differences(
     return same, other, distance
 
 
-@njit
+@njit_inline
 def _shared_levels(
     codes: np.ndarray, theirs: np.ndarray, w_x: np.ndarray, w_xa: np.ndarray
 ) -> tuple[float, float, np.int32]:
@@ -286,7 +286,7 @@ def _scan_products(tree: Tree, n: int, numeric: np.ndarray, codes: np.ndarray) -
     return nearest
 
 
-@njit
+@njit_inline
 def _add_initial(
     distance: np.ndarray, near: np.ndarray, far: np.ndarray, same: np.ndarray, other: np.ndarray, crossed: bool
 ) -> None:
@@ -307,7 +307,7 @@ def _add_initial(
         other[k] += one - far[k]
 
 
-@njit
+@njit_inline
 def _exp_minus(x: np.ndarray) -> None:
     """Replace x >= 0 by exp(-x), by arithmetic alone so that it vectorises.
 
