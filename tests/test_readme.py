@@ -87,7 +87,7 @@ def test_the_readme_has_blocks_of_known_kinds():
     assert len(COMMANDS) >= 12
 
 
-def test_python_blocks(blocks, capsys):
+def test_python_blocks(capsys, blocks):
     from emt.data import load
 
     assert load("churn").n_classes == 2
