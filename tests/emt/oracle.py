@@ -55,7 +55,7 @@ class Node:
 
 
 class Oracle:
-    """Takes the options of `emt.EigenMemoryTree`, and the scorer's first weights."""
+    """Takes the options of `emt.EigenMemoryTree`, and the scorer's first weights (and what may follow them)."""
 
     def __init__(
         self,
@@ -77,9 +77,11 @@ class Oracle:
         self.capacity, self.budget, self.eta = leaf_capacity, budget, eta
         self.as_run, self.products, self.eigen = variant == "as_run", scorer == "interaction", router == "eigen"
         self.lru = eviction == "lru" and budget is not None
-        self.root, self.w, self.rng = Node(), [float(value) for value in w], Stream(seed)
+        self.root, self.rng = Node(), Stream(seed % 2**64)
         self.used: list[Memory] = []  # the longest unused first
         self.n_stored = 0
+        nothing = self.memory([0] * n_features, [0] * len(n_levels))
+        self.w = [float(w_i) for w_i, _ in zip(w, self.z(nothing, nothing), strict=False)]
         # Coin betting's sums, per weight and over all
         self.bet, self.turnover, self.wealth, self.max_z, self.max_slope = ([0.0] * len(self.w) for _ in range(5))
         self.norms, self.weights = 0.0, 0.0

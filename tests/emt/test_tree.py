@@ -58,13 +58,7 @@ def make_pair(space, algorithm, budget, seed):
     options = dict(zip(("variant", "scorer", "router"), algorithm, strict=True)) | space | budget
     options |= {"leaf_capacity": 4, "seed": seed}
     tree = EigenMemoryTree(**options)
-    n_inputs, n_actions = space["n_features"] + sum(space.get("n_levels", ())), max(space.get("n_actions", 0), 1)
-    n_seen = n_inputs + n_actions
-    if options["scorer"] == "interaction":
-        n_seen *= n_seen
-    elif options["variant"] == "as_run" and "n_actions" in space:
-        n_seen += n_actions * n_inputs
-    return tree, Oracle(**options, w=tree._tree.weight[:n_seen])
+    return tree, Oracle(**options, w=tree._tree.weight)
 
 
 def assert_same_step(tree, oracle, query, key, value, weight):

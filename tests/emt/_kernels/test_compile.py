@@ -1,0 +1,75 @@
+"""The cache on disk: found by later processes, repaired where it is broken, renewed where a callee changed."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+CODE = """
+import numpy as np
+from emt._kernels.explore import epsilon_greedy
+p = np.zeros(3)
+epsilon_greedy(np.array([0.0, 1.0, 0.0]), 0.3, p)
+print(p.round(3).tolist(), sum(epsilon_greedy.stats.cache_hits.values()))
+"""
+
+
+def run(code, cache, path=ROOT):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(path)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def files(cache):
+    return [file for file in cache.rglob("*") if file.is_file()]
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    cache = tmp_path_factory.mktemp("cache")
+    assert run(CODE, cache) == "[0.1, 0.8, 0.1] 0"
+    assert {file.suffix for file in files(cache)} == {".nbi", ".nbc"}
+    return cache
+
+
+@pytest.fixture
+def cache(filled, tmp_path):
+    return shutil.copytree(filled, tmp_path / "cache")
+
+
+def test_a_later_process_loads_what_an_earlier_one_compiled(cache):
+    assert run(CODE, cache) == "[0.1, 0.8, 0.1] 1"
+
+
+@pytest.mark.parametrize(("suffix", "damage"), [(".nbi", "truncated"), (".nbc", "truncated"), (".nbc", "garbage")])
+def test_a_broken_cache_repairs_itself(cache, suffix, damage):
+    for file in files(cache):
+        if file.suffix == suffix:
+            whole = file.read_bytes()
+            broken = {"truncated": whole[: len(whole) // 2], "garbage": b"\x80garbage" * 100}
+            file.write_bytes(broken[damage])
+    assert run(CODE, cache) == "[0.1, 0.8, 0.1] 0"
+    assert run(CODE, cache) == "[0.1, 0.8, 0.1] 1"
+
+
+def test_a_change_of_a_callee_in_another_file_is_noticed(tmp_path):
+    shutil.copytree(ROOT / "emt", tmp_path / "emt", ignore=shutil.ignore_patterns("__pycache__"))
+    kernels = tmp_path / "emt" / "_kernels"
+    (kernels / "caller.py").write_text(
+        "from emt._kernels.callee import callee\nfrom emt._kernels.compile import njit\n\n\n"
+        "@njit\ndef caller(x):\n    return callee(x)\n"
+    )
+    code = "from emt._kernels.caller import caller; print(caller(1.0), sum(caller.stats.cache_hits.values()))"
+    said = []
+    for number in (10, 10, 20):
+        (kernels / "callee.py").write_text(
+            f"from emt._kernels.compile import njit\n\n\n@njit\ndef callee(x):\n    return x + {number}\n"
+        )
+        said.append(run(code, tmp_path / "cache", tmp_path))
+    assert said == ["11.0 0", "11.0 1", "21.0 0"]
