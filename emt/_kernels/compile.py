@@ -43,7 +43,7 @@ def njit(function: Callable) -> Any:
 
 
 def njit_inline(function: Callable) -> Any:
-    """Like `njit`, but written out wherever it is called: for the innermost loops, where a call costs as much as they do."""
+    """Like `njit`, but written out wherever it is called: for inner loops that cost no more than a call would."""
     return _cached(function, fastmath={"reassoc", "contract"}, inline="always")
 
 
