@@ -91,8 +91,11 @@ def action_scores(tree: Tree, n: int, action: int) -> None:
     row = (tree.config.n_inputs + action) * n_all
     weights = tree.weight[row : row + n_all]
     for k in range(n):
-        product = _times_key(tree, tree.candidate[k], weights) if tree.config.has_action else zero
-        score[k] = (same[k] if actions[k] == action else other[k]) + product
+        score[k] = same[k] if actions[k] == action else other[k]
+        if tree.config.has_action:
+            numeric, codes = tree.numeric[tree.candidate[k]], tree.codes[tree.candidate[k]]
+            indicator = tree.config.n_inputs + actions[k]
+            score[k] += _times_key(weights, numeric, codes, tree.config.n_numeric, indicator)
     _combine(actions, score, score, score, action, zero, most)
 
 
@@ -254,16 +257,16 @@ def _image(tree: Tree, numeric: np.ndarray, codes: np.ndarray) -> None:
             tree.image[k] += tree.weight[codes[j] * n_all + k]
 
 
-@njit
-def _times_key(tree: Tree, memory: int, vector: np.ndarray) -> float:
-    """Return <vector, f> of a memory's x and a blocks."""
-    total = tree.weight.dtype.type(0)
-    for i in range(tree.config.n_numeric):
-        total += vector[i] * tree.numeric[memory, i]
-    for j in range(tree.codes.shape[1]):
-        total += vector[tree.codes[memory, j]]
-    if tree.config.has_action:
-        total += vector[tree.config.n_inputs + tree.action[memory]]
+@njit_inline
+def _times_key(vector: np.ndarray, numeric: np.ndarray, codes: np.ndarray, n_numeric: int, indicator: int) -> float:
+    """Return <vector, f> of a key's x and a blocks; ``indicator`` is where its action is, if it has one."""
+    total = vector.dtype.type(0)
+    for i in range(n_numeric):
+        total += vector[i] * numeric[i]
+    for j in range(len(codes)):
+        total += vector[codes[j]]
+    if indicator >= 0:
+        total += vector[indicator]
     return total
 
 
@@ -279,7 +282,9 @@ def _scan_products(tree: Tree, n: int, numeric: np.ndarray, codes: np.ndarray) -
             distance += z * z
         for j in range(len(codes)):
             distance += np.float32(2 * (codes[j] != tree.codes[index, j]))
-        tree.work[SAME, k] = tree.work[OTHER, k] = _times_key(tree, index, tree.image)
+        indicator = tree.config.n_inputs + tree.action[index] if tree.config.has_action else -1
+        product = _times_key(tree.image, tree.numeric[index], tree.codes[index], tree.config.n_numeric, indicator)
+        tree.work[SAME, k] = tree.work[OTHER, k] = product
         tree.work[DISTANCE, k] = distance
         tree.candidate_action[k] = tree.action[index]
         nearest = min(nearest, distance)
