@@ -120,7 +120,7 @@ class EigenMemoryTree:
         n_levels: Sequence[int] = (),
         n_actions: int = 0,
         eviction: str = "lru",
-        eta: float = 0.01,
+        eta: float = 0.001,
         dtype: str = "float64",
     ):
         self._options: dict[str, Any] = {
