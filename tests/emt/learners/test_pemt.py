@@ -1,0 +1,89 @@
+"""PEMT: the memory's advice as a feature of the parametric learner."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from emt import Environment, evaluate
+from emt._kernels.explore import epsilon_greedy, sample
+from emt._kernels.linear import learn_linear, make_features, predict_linear
+from emt.data import load
+from emt.evaluate import step_by_step
+from emt.learners import EMT, PEMT, Parametric
+from emt.learners.parametric import make_model
+from emt.tree import offsets
+
+CONF = Path(__file__).parents[3] / "conf" / "learner"
+
+
+def by_hand(environment, seed, **options):
+    """An EMT that is asked what it remembers, and a linear model that is told."""
+    space = environment.space
+    memory, shift = EMT(**options), offsets(space.n_numeric, space.n_levels)
+    memory.start(space, seed)
+    model, _ = make_model(space, 2**30, constant=True)
+    values, p, rewards = np.zeros(space.n_actions), np.empty(space.n_actions), []
+    for draw, (context, label) in zip(np.random.default_rng(seed).random(len(environment)), environment, strict=True):
+        memory.predict(context, space.n_actions)
+        told = memory._values.copy()
+        n = make_features(model, context.numeric, context.categorical + shift)
+        predict_linear(model, n, told, values)
+        epsilon_greedy(values, 0.1, p)
+        action = sample(p, draw)
+        rewards.append(int(action == label))
+        learn_linear(model, n, action, told[action], float(rewards[-1]), 1 / (space.n_actions * p[action]))
+        memory.learn(context, action, float(rewards[-1]), p[action])
+    return rewards
+
+
+@pytest.mark.parametrize("options", [{}, {"budget": 50}, {"variant": "as_printed"}], ids=str)
+@pytest.mark.parametrize("name", ["iris", "monks-1-rule"])
+def test_it_is_an_emt_that_advises_a_linear_model(name, options):
+    environment = Environment(load(name), seed=0)
+    rewards = by_hand(environment, 5, **options)
+    assert PEMT(**options).play(environment, 5).tolist() == rewards
+    assert step_by_step(PEMT(**options), environment, 5).tolist() == rewards
+
+
+def test_the_advice_is_listened_to():
+    """One more weight, shared by all actions: it grows large where the memory is right."""
+    learner = PEMT()
+    evaluate(learner, Environment(load("wine"), seed=0))
+    constant, advice = learner._model.weight[-2:]
+    assert constant != 0
+    assert advice < -0.1, "costs are minus rewards"
+
+
+def test_both_together_are_better_than_the_parametric_one_alone():
+    def mean(learner):
+        return np.mean([evaluate(learner, Environment(load("wine"), seed)).mean() for seed in range(20)])
+
+    assert mean(PEMT()) > mean(Parametric()) + 0.01
+
+
+def test_wide_data_fall_back_on_hashed_weights_and_the_log_says_so():
+    learner = PEMT(max_bytes=0)
+    rewards = evaluate(learner, Environment(load("iris"), seed=0))
+    assert "hashed into 2**24" in learner.note
+    assert rewards.mean() > 0.4
+
+
+@pytest.mark.parametrize(("name", "budget"), [("pemt", None), *((f"pemt_{n}", n) for n in (1000, 2000, 16000, 32000))])
+def test_the_configs_are_those_of_the_paper(name, budget):
+    given = yaml.safe_load((CONF / f"{name}.yaml").read_text())
+    assert given.pop("_target_") == "emt.learners.PEMT"
+    expected = {"epsilon": 0.1, "leaf_capacity": 100, "budget": budget, "variant": "as_run", "eviction": "lru"}
+    assert PEMT(**given).params.items() >= expected.items()
+
+
+def test_as_printed_by_config():
+    given = yaml.safe_load((CONF / "pemt_as_printed.yaml").read_text())
+    assert given["variant"] == "as_printed"
+
+
+@pytest.mark.parametrize("options", [{"epsilon": -1}, {"leaf_capacity": 0}, {"budget": 0}, {"max_bytes": -1}], ids=str)
+def test_impossible_options_are_refused_at_once(options):
+    with pytest.raises(ValueError, match=f"{next(iter(options))} must be"):
+        PEMT(**options)
