@@ -70,7 +70,7 @@ class Oracle:
         n_levels=(),
         n_actions=0,
         eviction="lru",
-        eta=0.01,
+        eta=0.001,
         w,
     ):
         self.n_features, self.n_levels, self.n_actions = n_features, n_levels, n_actions
