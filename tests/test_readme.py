@@ -29,6 +29,8 @@ arguments = sys.argv[1:]
 if arguments[0] == "-m" and arguments[1].startswith(("experiments.", "analysis.")):
     cuts = ["results=" + os.environ["TINY_RESULTS"], "++suite.min_rows=0"]
     cuts += [] if arguments[1].endswith("prepare") else ["seeds=1", "horizon=20"]
+    cuts += ["engine=serial"] if arguments[1].endswith("run") and "engine" not in str(arguments) else []
+    cuts += ["report.meta=false"] if arguments[1].endswith("report") else []
     cuts += [] if any("suite.datasets" in argument for argument in arguments) else ["suite.datasets=[iris,wine]"]
     arguments = [os.environ.get("TINY_DASK", a) if a.startswith("engine.address") else a for a in arguments] + cuts
 os.execv({sys.executable!r}, [{sys.executable!r}, *arguments])
