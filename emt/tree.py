@@ -26,8 +26,8 @@ __all__ = ["EigenMemoryTree", "Memory", "Retrieved", "make_state", "offsets"]
 
 FORMAT = "emt-tree-1"
 
-#: The greatest size of numbers that a tree takes: Oja's method needs their fourth powers.
-GREATEST = {"float64": 1e60, "float32": 1e9}
+#: The greatest size of numbers that a tree takes: Oja's method needs their fourth powers, and coin betting more.
+GREATEST = {"float64": 1e30, "float32": 1e8}
 
 
 class Memory(NamedTuple):

@@ -17,7 +17,7 @@ BET, TURNOVER, MAX_Z, WEALTH, MAX_GRADIENT = range(5)
 ALPHA, BETA = 4.0, 1.0
 
 TINIEST = 1e-18  # a smaller difference teaches nothing: its square vanishes in single precision
-GREATEST = 1e15  # as printed nothing bounds the weights: no step goes further
+GREATEST = 1e15  # no weight and no wealth grows further, so that nothing overflows
 
 
 @njit
@@ -179,8 +179,8 @@ def _bet(tree: Tree, n_z: int, target: float, weight: float) -> None:
         gradient = slope * z
         coin[i, BET] -= gradient
         coin[i, TURNOVER] += abs(gradient)
-        coin[i, WEALTH] -= gradient * stake
-        tree.weight[i] = stake / average
+        coin[i, WEALTH] = min(coin[i, WEALTH] - gradient * stake, GREATEST)
+        tree.weight[i] = max(min(stake / average, GREATEST), -GREATEST)
 
 
 @njit
