@@ -56,7 +56,7 @@ def stream(seed, space, n, coarse=False):
 
 def make_pair(space, algorithm, budget, seed):
     options = dict(zip(("variant", "scorer", "router"), algorithm, strict=True)) | space | budget
-    options |= {"leaf_capacity": 4, "seed": seed}
+    options |= {"leaf_capacity": 4, "seed": seed, "eta": 0.02}
     tree = EigenMemoryTree(**options)
     return tree, Oracle(**options, w=tree._tree.weight)
 
@@ -168,7 +168,7 @@ def test_the_scorer_learns_which_coordinate_matters():
     rng = np.random.default_rng(0)
     draw = lambda: np.array([rng.choice([-0.3, 0.3]) + rng.normal(0, 0.05), rng.normal(0, 1)])  # noqa: E731
     for variant in ("as_run", "as_printed"):
-        tree = EigenMemoryTree(2, variant=variant)
+        tree = EigenMemoryTree(2, variant=variant, eta=0.01)
         early = []
         for _ in range(1500):
             x = draw()
@@ -239,7 +239,7 @@ def test_keys_that_are_tiny_distances_apart_are_told_apart():
 @pytest.mark.parametrize("variant", ["as_run", "as_printed"])
 @pytest.mark.parametrize("scorer", ["self_consistent", "interaction"])
 @pytest.mark.parametrize(
-    ("dtype", "sizes"), [("float64", (1e-320, 1e-170, 1.0, 1e59)), ("float32", (1e-42, 1e-25, 1.0, 1e8))]
+    ("dtype", "sizes"), [("float64", (1e-320, 1e-170, 1.0, 1e29)), ("float32", (1e-42, 1e-25, 1.0, 1e7))]
 )
 def test_numbers_of_any_size_leave_a_sound_tree(variant, scorer, dtype, sizes):
     """Squares of differences vanish or are huge; so are values and weights."""
@@ -270,9 +270,9 @@ def test_a_leaf_whose_projections_are_equal_overflows():
     """Keys may differ where the router does not look: in a coordinate whose share of the sum is lost to rounding."""
     tree = EigenMemoryTree(2, leaf_capacity=2, router="random")
     for k in range(20):
-        tree.learn([1e30, k * 1.0], float(k))
+        tree.learn([1e29, k * 1.0], float(k))
     assert tree.n_leaves == 1
-    assert [tree.query([1e30, k * 1.0]) for k in range(20)] == list(range(20))
+    assert [tree.query([1e29, k * 1.0]) for k in range(20)] == list(range(20))
 
 
 # Budget
@@ -468,7 +468,7 @@ REFUSED_KEYS = [
     ({"x": 0.5}, "x must have 2 coordinates"),
     ({"x": [0.5, np.nan]}, r"x\[1\] is nan"),
     ({"x": [-np.inf, 0.5]}, r"x\[0\] is -inf"),
-    ({"x": [1e300, 0.5]}, r"x\[0\] is 1e\+300: coordinates must be finite numbers of size 1e\+60 at most"),
+    ({"x": [1e300, 0.5]}, r"x\[0\] is 1e\+300: coordinates must be finite numbers of size 1e\+30 at most"),
     ({"x": ["a", "b"]}, "could not convert|must be"),
     ({"categorical": [1]}, "categorical must have 2 codes"),
     ({"categorical": ()}, "categorical must have 2 codes"),

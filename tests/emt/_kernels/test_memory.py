@@ -44,7 +44,7 @@ def ask_oracle(oracle, x, codes):
 def test_the_bandits_loop_makes_the_choices_of_the_oracle(variant, scorer, budget, predicted):
     """Ask about every action, learn one; with and without the use of what asking worked out."""
     rng = np.random.default_rng(7)
-    options = {"variant": variant, "scorer": scorer, "budget": budget, "leaf_capacity": 6, "seed": 11}
+    options = {"variant": variant, "scorer": scorer, "budget": budget, "leaf_capacity": 6, "seed": 11, "eta": 0.02}
     options |= {"n_levels": (3,), "n_actions": N_ACTIONS}
     tree = EigenMemoryTree(2, **options)
     oracle = Oracle(2, **options, w=tree._tree.weight)
