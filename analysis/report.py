@@ -95,6 +95,7 @@ def write_report(folder: Path, study: Expected, options: Options) -> Path:
         The summary.
     """
     log = store.read(folder)
+    log = log[log["learner"].isin(study.learners)]  # a report is on the learners it is asked for
     finals, failed = final_rewards(log), log[log["status"] == "error"]
     write, sections = (
         _Writer(folder),
