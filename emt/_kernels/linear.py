@@ -29,7 +29,8 @@ MODEL = [
 
 LEARNING_RATE = np.float32(0.5)
 PRIME = np.uint64(16777619)  # FNV's, with which VW hashes interactions
-SMALLEST = np.float32(1.084202e-19)  # VW takes no feature to be smaller: its square must not vanish
+# No feature counts as smaller (as in VW, where the limit is 1e-19) or is larger: rates and squares stay finite.
+SMALLEST, LARGEST = np.float32(1e-15), np.float32(1e15)
 
 
 class Linear(NamedTuple):
@@ -78,7 +79,7 @@ def make_features(linear: Linear, numeric: np.ndarray, codes: np.ndarray) -> int
     n = 1
     for i in range(len(numeric)):
         if numeric[i] != 0:
-            index[n], value[n] = 1 + i, numeric[i]
+            index[n], value[n] = 1 + i, _limited(numeric[i])
             n += 1
     for j in range(len(codes)):
         index[n], value[n] = 1 + codes[j], 1
@@ -92,9 +93,14 @@ def make_features(linear: Linear, numeric: np.ndarray, codes: np.ndarray) -> int
         for m in range(k, n_first):
             j = index[m] - 1
             index[n] = _hash(i + 1, j + 1) if hashed else row + j
-            value[n] = x * value[m]
+            value[n] = _limited(x * value[m])
             n += 1
     return n
+
+
+@njit
+def _limited(x: np.float32) -> np.float32:
+    return max(-LARGEST, min(x, LARGEST))
 
 
 @njit
