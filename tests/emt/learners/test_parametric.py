@@ -119,16 +119,17 @@ def test_the_fallback_learns_as_well():
     assert dense.note == ""
 
 
-def test_huge_and_tiny_numbers_leave_finite_scores():
-    learner = Parametric()
-    learner.start(Space(3, (), 2), seed=0)
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("constant", [1e-40, 1e-30, 1e10, 1e20, -3e38])
+def test_numbers_of_any_size_leave_finite_weights(constant):
+    """A constant column stays as it is, and its square may vanish or overflow."""
+    learner, rng = Parametric(), np.random.default_rng(0)
+    learner.start(Space(4, (), 2), seed=0)
     for _ in range(300):
-        x = (rng.normal(size=3) * rng.choice([1e-30, 1e-18, 1, 1e6], 3)).astype(np.float32)
-        context = Context(x, np.zeros(0, np.int32))
-        p = learner.predict(context, 2)
-        assert np.isfinite(p).all()
-        learner.learn(context, int(rng.integers(2)), float(rng.integers(2)), 0.5)
+        x = rng.normal(size=4) * rng.choice([1e-30, 1e-18, 1, 1e6], 4)
+        x[0] = constant
+        context = Context(x.astype(np.float32), np.zeros(0, np.int32))
+        assert np.isfinite(learner.predict(context, 2)).all()
+        learner.learn(context, int(rng.integers(2)), float(rng.integers(2)), float(rng.uniform(0.01, 1)))
     assert np.isfinite(learner._model.weight).all()
 
 
