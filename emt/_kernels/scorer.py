@@ -185,7 +185,7 @@ def _bet(tree: Tree, n_z: int, target: float, weight: float) -> None:
 
 @njit
 def _stake(wealth: float, turnover: float, bet: float, most: float) -> float:
-    return (ALPHA + wealth) / most * (bet / (most + turnover))  # in this order nothing overflows
+    return (ALPHA + wealth) / most * (bet / (most + turnover))
 
 
 @njit
