@@ -217,7 +217,10 @@ def test_what_made_a_result_is_in_its_file(go):
 
 def test_ctrl_c_stops_within_seconds_and_says_how_to_go_on(cli, go, tmp_path):
     toy = [TOY, "horizon=50", "suite.datasets=[wine]"]
+    # Tests that a shell started in the background ignore Ctrl-C, and so would what they start.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     running = cli("run", *toy, "seeds=500", "engine.n_jobs=2", start=True, delay=0.3)
+    signal.signal(signal.SIGINT, before)
     folder = tmp_path / "results" / "unbounded" / "embedded"
     while len(store.read(folder)) == 0:
         time.sleep(0.3)
