@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from emt._kernels.memory import has_room, learn, query
-from emt._kernels.state import NONE, Tree, allocate, grow
+from emt._kernels.memory import learn, make_room, query
+from emt._kernels.state import NONE, Tree, allocate, room
 from emt.arguments import check_choice, check_counts
 
 __all__ = ["EigenMemoryTree", "Memory", "Retrieved", "make_state", "offsets"]
@@ -170,8 +170,7 @@ class EigenMemoryTree:
             raise ValueError(f"y must be a finite number of size {greatest:g} at most, not {y}")
         if not 0 <= weight <= greatest:
             raise ValueError(f"weight must be a finite number from 0 to {greatest:g}, not {weight}")
-        while not has_room(self._tree):
-            self._tree = grow(self._tree)
+        self._tree = make_room(self._tree)
         learn(self._tree, *key, float(y), float(weight), False)
 
     def query(
@@ -341,8 +340,9 @@ def make_state(
     eviction: str,
     eta: float,
     dtype: str,
+    n_memories: int = 200,
 ) -> Tree:
-    """Check a tree's options and return its empty state."""
+    """Check a tree's options and return its empty state, with room for about so many memories before it must grow."""
     check_counts(0, n_features=n_features, n_actions=n_actions)
     check_counts(1, leaf_capacity=leaf_capacity, budget=1 if budget is None else budget)
     for levels in n_levels:
@@ -369,6 +369,7 @@ def make_state(
         eta=eta,
         seed=seed % 2**64,
         dtype=dtype,
+        n_memories=min(n_memories, budget or n_memories),
     )
 
 
@@ -397,7 +398,5 @@ def _restore(empty: Tree, arrays: dict[str, np.ndarray]) -> Tree:
     return empty._replace(
         **{name: np.ascontiguousarray(arrays[name]) for name in _SAVED if name != "count"},
         count=arrays["count"].reshape(1).copy()[0],
-        candidate=np.zeros(n, np.int32),
-        candidate_action=np.zeros(n, np.int32),
-        work=np.zeros((len(empty.work), n), empty.work.dtype),
+        **room(n, empty.work.dtype),
     )

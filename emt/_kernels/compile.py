@@ -9,16 +9,23 @@ from typing import Any
 
 import numba
 
-__all__ = ["njit", "njit_inline", "njit_strict"]
+__all__ = ["njit", "njit_inline", "njit_new", "njit_numbers", "njit_strict"]
 
 #: A digest of every kernel's source. Numba looks only at the file that defines a function, and would go on using a
 #: cached caller after one of its callees in another file has changed.
 SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
 
+SUMS = {"reassoc", "contract"}  # what the compiler may do: take sums in any order, and fuse them with products
 
-def _cached(function: Callable, **options: Any) -> Any:
-    """Compile on the first call; later processes load the result from disk."""
-    dispatcher = numba.njit(cache=True, error_model="numpy", **options)(function)
+
+def _cached(function: Callable, fastmath: Any = False, counted: bool = False, **options: Any) -> Any:
+    """Compile on the first call; later processes load the result from disk.
+
+    A kernel that makes no arrays need not count who refers to them. Counting (Numba's ``_nrt``) costs more than the
+    work where small kernels hand each other a tree of two dozen arrays.
+    """
+    options |= {"cache": True, "error_model": "numpy", "fastmath": fastmath, "_nrt": counted}
+    dispatcher = numba.njit(**options)(function)
     cache = dispatcher._cache
     cache._cache_file._source_stamp = SOURCES
     load = cache.load_overload
@@ -39,12 +46,22 @@ def njit(function: Callable) -> Any:
 
     NaN and infinity keep their meaning: only the order of sums is free (``reassoc``, ``contract``).
     """
-    return _cached(function, fastmath={"reassoc", "contract"})
+    return _cached(function, SUMS)
+
+
+def njit_new(function: Callable) -> Any:
+    """Like `njit`, for kernels that make arrays, or call one that returns them."""
+    return _cached(function, SUMS, counted=True)
 
 
 def njit_inline(function: Callable) -> Any:
     """Like `njit`, but written out wherever it is called: for inner loops that cost no more than a call would."""
-    return _cached(function, fastmath={"reassoc", "contract"}, inline="always")
+    return _cached(function, SUMS, inline="always")
+
+
+def njit_numbers(function: Callable) -> Any:
+    """Like `njit`, for kernels that never meet NaN: the least of many numbers is found in vectors, too."""
+    return _cached(function, SUMS | {"nnan", "nsz"})
 
 
 def njit_strict(function: Callable) -> Any:

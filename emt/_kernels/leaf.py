@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emt._kernels.compile import njit, njit_inline
+from emt._kernels.compile import njit, njit_inline, njit_new
 from emt._kernels.oja import random_direction, top_eigen
 from emt._kernels.route import goes_left, project
 from emt._kernels.state import NONE, PAGE, Tree
@@ -76,12 +76,11 @@ def move(tree: Tree, source: int, target: int) -> None:
 @njit_inline
 def list_rows(tree: Tree, leaf: int, rows: np.ndarray) -> int:
     """Write down the rows of a leaf's memories; return how many."""
-    n = 0
+    n = tree.nodes[leaf].size
     page = tree.nodes[leaf].first
-    while page != NONE:
-        for row in range(page * PAGE, page * PAGE + min(PAGE, tree.nodes[leaf].size - n)):
-            rows[n] = row
-            n += 1
+    for k in range(0, n, PAGE):
+        for i in range(min(PAGE, n - k)):
+            rows[k + i] = page * PAGE + i
         page = tree.pages[page].after
     return n
 
@@ -93,7 +92,7 @@ def _free_page(tree: Tree, page: int) -> None:
     tree.count.free_pages += 1
 
 
-@njit
+@njit_new
 def split_leaf(tree: Tree, leaf: int) -> None:
     """Turn a leaf that is over capacity into an inner node with two leaves.
 
@@ -102,7 +101,7 @@ def split_leaf(tree: Tree, leaf: int) -> None:
     if tree.nodes[leaf].size < tree.config.leaf_capacity + (1 if tree.config.as_run else 0):
         return
     n = tree.nodes[leaf].size
-    memories = np.empty(n, np.int64)
+    memories = np.empty(n, np.uint32)
     list_rows(tree, leaf, memories)
     if _all_equal(tree, memories):
         return
@@ -151,7 +150,7 @@ def _all_equal(tree: Tree, memories: np.ndarray) -> bool:
     return True
 
 
-@njit
+@njit_new
 def _boundary(projection: np.ndarray, as_run: bool) -> tuple[float, bool]:
     """Return the median of the projections, moved to the next value where all would fall on one side of it."""
     n = len(projection)
@@ -171,7 +170,7 @@ def _boundary(projection: np.ndarray, as_run: bool) -> tuple[float, bool]:
     return boundary, True
 
 
-@njit
+@njit_new
 def _sorted(values: np.ndarray) -> np.ndarray:
     """Return the values in order (Shell's sort: short to compile, and quick for a leaf's worth of values)."""
     ordered = values.copy()

@@ -66,7 +66,7 @@ def allocate_linear(
         norm=np.zeros(n_weights, np.float32),
         feature=np.zeros(n_features, np.int64),
         value=np.zeros(n_features, np.float32),
-        rate=np.zeros(n_features, np.float32),
+        rate=np.zeros(n_features + 2, np.float32),
     )
 
 
@@ -130,7 +130,6 @@ def learn_linear(linear: Linear, n: int, action: int, memory: float, reward: flo
         return
     squared_gradient = np.float32(4 * error * error * weight)
     norm = step = np.float32(0)
-    rate_of = np.zeros(2, np.float32)
     for k in range(n):
         slot = _slot(linear, action, linear.feature[k])
         rate, normed = _prepare_weight(linear, slot, linear.value[k], squared_gradient)
@@ -138,9 +137,10 @@ def learn_linear(linear: Linear, n: int, action: int, memory: float, reward: flo
         norm += normed
         step += linear.value[k] * linear.value[k] * rate
     for k, x in enumerate((constant, remembered)):
+        linear.rate[n + k] = 0
         if x != 0:
             rate, normed = _prepare_weight(linear, shared + k, x, squared_gradient)
-            rate_of[k] = rate
+            linear.rate[n + k] = rate
             norm += normed
             step += x * x * rate
     linear.model.total_norm += weight * norm
@@ -151,8 +151,8 @@ def learn_linear(linear: Linear, n: int, action: int, memory: float, reward: flo
     for k in range(n):
         slot = _slot(linear, action, linear.feature[k])
         linear.weight[slot] += update * linear.value[k] * linear.rate[k]
-    linear.weight[shared] += update * constant * rate_of[0]
-    linear.weight[shared + 1] += update * remembered * rate_of[1]
+    linear.weight[shared] += update * constant * linear.rate[n]
+    linear.weight[shared + 1] += update * remembered * linear.rate[n + 1]
 
 
 @njit

@@ -8,11 +8,11 @@ from emt._kernels.compile import njit
 from emt._kernels.leaf import attach, split_leaf
 from emt._kernels.recency import enlist, evict, touch
 from emt._kernels.route import route
-from emt._kernels.score import action_scores, argmin, prepare_query, scan, squared_norm
+from emt._kernels.score import action_scores, argmin, filled, least, prepare_query, scan, squared_norm
 from emt._kernels.scorer import update_scorer
-from emt._kernels.state import NONE, PAGE, SCORE, Tree
+from emt._kernels.state import NONE, PAGE, SCORE, Tree, grow
 
-__all__ = ["has_room", "learn", "predict_actions", "query"]
+__all__ = ["learn", "make_room", "predict_actions", "query"]
 
 
 @njit
@@ -20,14 +20,14 @@ def query(tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int) -> tu
     """Return the memory that is least unlike the key, and its score; `NONE` from an empty tree."""
     if tree.count.memories == 0:
         return NONE, 0.0
-    tree.count.query += 1
     prepare_query(tree, numeric, codes)
-    n = scan(tree, route(tree, numeric, codes, action), numeric, codes)
-    action_scores(tree, n, action)
-    k = argmin(tree, n)
+    leaf = route(tree, numeric, codes, action)
+    start, n = scan(tree, leaf, numeric, codes), tree.nodes[leaf].size
+    action_scores(tree, start, n, action)
+    k = argmin(tree, start, n)
     if tree.config.touches:
         touch(tree, tree.candidate[k])
-    return tree.candidate[k], tree.work[SCORE, k]
+    return int(tree.candidate[k]), tree.work[SCORE, k]
 
 
 @njit
@@ -37,7 +37,6 @@ def predict_actions(tree: Tree, numeric: np.ndarray, codes: np.ndarray, values: 
         for a in range(tree.config.n_actions):
             values[a] = 0
         return
-    tree.count.query += 1
     prepare_query(tree, numeric, codes)
     # answer[a]: first the leaf of action a as -2 - leaf, then the memory found there
     for a in range(tree.config.n_actions):
@@ -46,11 +45,12 @@ def predict_actions(tree: Tree, numeric: np.ndarray, codes: np.ndarray, values: 
         pending = tree.answer[a]
         if pending >= 0:
             continue
-        n = scan(tree, -2 - pending, numeric, codes)
+        leaf = -2 - pending
+        start, n = scan(tree, leaf, numeric, codes), tree.nodes[leaf].size
         for b in range(a, tree.config.n_actions):
             if tree.answer[b] == pending:
-                action_scores(tree, n, b)
-                tree.answer[b] = tree.candidate[argmin(tree, n)]
+                action_scores(tree, start, n, b)
+                tree.answer[b] = tree.candidate[argmin(tree, start, n)]
     for a in range(tree.config.n_actions):
         values[a] = tree.memories[tree.answer[a]].value
         if tree.config.touches:
@@ -65,6 +65,13 @@ def has_room(tree: Tree) -> bool:
     return tree.count.free_pages >= pages and node != NONE and tree.nodes[node].left != NONE
 
 
+def make_room(tree: Tree) -> Tree:
+    """Return the tree, grown if need be, with all that one `learn` may need."""
+    while not has_room(tree):
+        tree = grow(tree)
+    return tree
+
+
 @njit
 def learn(
     tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int, value: float, weight: float, predicted: bool
@@ -74,26 +81,21 @@ def learn(
     ``predicted`` says that the tree was last asked about this very context: what that worked out is used again.
     """
     if not predicted:
-        tree.count.query += 1
-        tree.count.scanned = NONE
         prepare_query(tree, numeric, codes)
     leaf = route(tree, numeric, codes, action)
-    if tree.nodes[leaf].size > 0:
-        n = tree.count.candidates if tree.count.scanned == leaf else scan(tree, leaf, numeric, codes)
-        action_scores(tree, n, action)
-        known = NONE
-        if tree.config.as_run:  # a key that is stored already is not stored again
-            for k in range(n):
-                if tree.work[SCORE, k] == -np.inf:
-                    known = k
-        changed = update_scorer(tree, n, numeric, codes, action, value, weight)
+    n = tree.nodes[leaf].size
+    if n > 0:
+        start = scan(tree, leaf, numeric, codes)
+        action_scores(tree, start, n, action)
+        known = least(tree.work[SCORE, start : start + filled(n)]) == -np.inf
+        changed = update_scorer(tree, start, n, numeric, codes, action, value, weight)
         if tree.config.touches:  # learning queries first, with the scorer as it is now
             if changed:
                 prepare_query(tree, numeric, codes)
-                n = scan(tree, leaf, numeric, codes)
-                action_scores(tree, n, action)
-            touch(tree, tree.candidate[argmin(tree, n)])
-        if known != NONE:
+                start = scan(tree, leaf, numeric, codes)
+                action_scores(tree, start, n, action)
+            touch(tree, tree.candidate[argmin(tree, start, n)])
+        if known and tree.config.as_run:  # a key that is stored already is not stored again
             return
     memory = attach(tree, leaf)
     _store(tree, memory, numeric, codes, action, value)

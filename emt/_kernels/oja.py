@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emt._kernels.compile import njit
+from emt._kernels.compile import njit, njit_new
 from emt._kernels.rng import normal, shuffle, uniform
 from emt._kernels.state import Tree
 
@@ -20,7 +20,7 @@ EPOCHS = 40  # as run; as printed there is one pass
 MOST = 4096  # memories a router is fitted to, so that a huge leaf does not ask for a huge matrix
 
 
-@njit
+@njit_new
 def random_direction(tree: Tree) -> np.ndarray:
     """Return a random unit vector over the x and a blocks: non-negative as run, of any direction as printed."""
     v = np.empty(tree.router.shape[1])
@@ -30,27 +30,35 @@ def random_direction(tree: Tree) -> np.ndarray:
     return v
 
 
-@njit
+@njit_new
 def top_eigen(tree: Tree, memories: np.ndarray) -> np.ndarray:
     """Approximate the first principal component of the memories' keys."""
     n = min(len(memories), MOST)
     centred, levels = _centred(tree, memories, n), _levels(tree, memories, n)
-    gram = _gram(centred, levels)
+    gram = _gram(centred, levels, n)
     v = random_direction(tree)
-    projection = _start_projections(centred, levels, v)
+    projection = _start_projections(centred, levels, v, n)
     alpha = np.zeros(n, centred.dtype)
-    order = np.arange(n)
+    order = np.arange(n).astype(np.uint32)
+    rates = (1 / np.arange(1, n + 1)).astype(centred.dtype)
     for _ in range(EPOCHS if tree.config.as_run else 1):
         if tree.config.as_run:
             shuffle(order, tree.count)
-        _oja_epoch(gram, order, projection, alpha, v)
+        _oja_epoch(gram, order, rates, projection, alpha, v)
     _assemble(centred, levels, alpha, v)
     _normalise(v)
     return v
 
 
 @njit
-def _oja_epoch(gram: np.ndarray, order: np.ndarray, projection: np.ndarray, alpha: np.ndarray, v: np.ndarray) -> None:
+def _oja_epoch(
+    gram: np.ndarray,
+    order: np.ndarray,
+    rates: np.ndarray,
+    projection: np.ndarray,
+    alpha: np.ndarray,
+    v: np.ndarray,
+) -> None:
     """Take one step of Oja's method for each memory: v <- v + (1/n) c_k <c_k, v>, up to the length of v.
 
     ``v`` holds the start's share of the vector. Its length is only watched: a length is no direction, but it must not
@@ -58,12 +66,16 @@ def _oja_epoch(gram: np.ndarray, order: np.ndarray, projection: np.ndarray, alph
     """
     real, n = gram.dtype.type, len(order)
     squared = 1.0
+    here = projection[order[0]]
     for step in range(n):
         k = order[step]
-        gain = projection[k] / real(step + 1)
-        squared += np.float64(gain) * (2.0 * projection[k] + np.float64(gain) * gram[k, k])
-        alpha[k] += gain
         row = gram[k]
+        gain = here * rates[step]
+        squared += np.float64(gain) * (2.0 * here + np.float64(gain) * row[k])
+        alpha[k] += gain
+        # What the next step needs comes first: it does not have to wait for the rest.
+        following = order[min(step + 1, n - 1)]
+        here = projection[following] + gain * row[following]
         for m in range(len(projection)):
             projection[m] += gain * row[m]
         if squared > 1e10 or step == n - 1:
@@ -75,6 +87,7 @@ def _oja_epoch(gram: np.ndarray, order: np.ndarray, projection: np.ndarray, alph
             for i in range(len(v)):
                 v[i] *= shrink
             squared = 1.0
+            here *= shrink
 
 
 @njit
@@ -93,10 +106,10 @@ def _normalise(v: np.ndarray) -> None:
         v[i] *= scale
 
 
-@njit
+@njit_new
 def _centred(tree: Tree, memories: np.ndarray, n: int) -> np.ndarray:
-    """Return the numeric coordinates less their means, one row per coordinate."""
-    centred = np.empty((tree.config.n_numeric, n), tree.numeric.dtype)
+    """Return the numeric coordinates less their means, one row per coordinate, filled up with zeros."""
+    centred = np.zeros((tree.config.n_numeric, _padded(n)), tree.numeric.dtype)
     for i in range(len(centred)):
         mean = 0.0
         for k in range(n):
@@ -107,7 +120,7 @@ def _centred(tree: Tree, memories: np.ndarray, n: int) -> np.ndarray:
     return centred
 
 
-@njit
+@njit_new
 def _levels(tree: Tree, memories: np.ndarray, n: int) -> np.ndarray:
     """Return the positions of the indicators that are 1, of categorical columns and action, one row per column."""
     n_codes = tree.codes.shape[1]
@@ -120,10 +133,10 @@ def _levels(tree: Tree, memories: np.ndarray, n: int) -> np.ndarray:
     return levels
 
 
-@njit
-def _gram(centred: np.ndarray, levels: np.ndarray) -> np.ndarray:
+@njit_new
+def _gram(centred: np.ndarray, levels: np.ndarray, n: int) -> np.ndarray:
     """Return all inner products of the centred keys."""
-    real, n = centred.dtype.type, centred.shape[1]
+    real = centred.dtype.type
     gram = np.zeros((n, _padded(n)), centred.dtype)
     for k in range(n):
         row = gram[k]
@@ -142,17 +155,28 @@ def _gram(centred: np.ndarray, levels: np.ndarray) -> np.ndarray:
         offset = overall - mean[k]
         for m in range(n):
             row[m] += offset - mean[m]
-        for i in range(len(centred)):
-            x, column = centred[i, k], centred[i]
-            for m in range(n):
-                row[m] += x * column[m]
+        _add_products(row, centred, k)
     return gram
 
 
 @njit
-def _start_projections(centred: np.ndarray, levels: np.ndarray, start: np.ndarray) -> np.ndarray:
+def _add_products(row: np.ndarray, centred: np.ndarray, k: int) -> None:
+    """Add the inner products of memory k with all others, four coordinates at a time."""
+    whole = len(centred) - len(centred) % 4
+    for i in range(0, whole, 4):
+        x0, x1, x2, x3 = centred[i, k], centred[i + 1, k], centred[i + 2, k], centred[i + 3, k]
+        c0, c1, c2, c3 = centred[i], centred[i + 1], centred[i + 2], centred[i + 3]
+        for m in range(len(row)):
+            row[m] += x0 * c0[m] + x1 * c1[m] + x2 * c2[m] + x3 * c3[m]
+    for i in range(whole, len(centred)):
+        x, column = centred[i, k], centred[i]
+        for m in range(len(row)):
+            row[m] += x * column[m]
+
+
+@njit_new
+def _start_projections(centred: np.ndarray, levels: np.ndarray, start: np.ndarray, n: int) -> np.ndarray:
     """Return <c_k, v_0> for every memory."""
-    n = centred.shape[1]
     projection = np.zeros(_padded(n), centred.dtype)
     for j in range(len(levels)):
         for k in range(n):

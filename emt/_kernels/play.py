@@ -5,95 +5,88 @@ A stream with a memory stops where the tree must grow and says how far it came; 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from emt._kernels.compile import njit
+from emt._kernels.compile import njit, njit_inline
 from emt._kernels.explore import epsilon_greedy, sample
 from emt._kernels.linear import Linear, learn_linear, make_features, predict_linear
 from emt._kernels.memory import has_room, learn, predict_actions
 from emt._kernels.state import Tree
 
-__all__ = ["play_emt", "play_parametric", "play_pemt"]
+__all__ = ["Stream", "make_stream", "play_emt", "play_parametric", "play_pemt"]
+
+
+class Stream(NamedTuple):
+    """What there is to see, the numbers that exploration draws, what comes of it, and room to work in."""
+
+    numeric: np.ndarray
+    codes: np.ndarray
+    labels: np.ndarray
+    draws: np.ndarray
+    rewards: np.ndarray
+    remembered: np.ndarray
+    values: np.ndarray
+    probabilities: np.ndarray
+
+
+def make_stream(numeric: np.ndarray, codes: np.ndarray, labels: np.ndarray, n_actions: int, seed: int) -> Stream:
+    """Return a stream that has not begun."""
+    n = len(labels)
+    remembered, values, probabilities = np.zeros((3, n_actions))
+    draws = np.random.default_rng(seed).random(n)
+    return Stream(numeric, codes, labels, draws, np.zeros(n, np.uint8), remembered, values, probabilities)
 
 
 @njit
-def play_parametric(
-    linear: Linear,
-    numeric: np.ndarray,
-    codes: np.ndarray,
-    labels: np.ndarray,
-    draws: np.ndarray,
-    epsilon: float,
-    rewards: np.ndarray,
-) -> None:
+def play_parametric(linear: Linear, stream: Stream, epsilon: float) -> None:
     """Play a whole stream with the parametric learner."""
-    n_actions = linear.model.n_actions
-    no_memory, values, probabilities = np.zeros(0), np.zeros(n_actions), np.zeros(n_actions)
-    for t in range(len(labels)):
-        n = make_features(linear, numeric[t], codes[t])
-        predict_linear(linear, n, no_memory, values)
-        epsilon_greedy(values, epsilon, probabilities)
-        action = sample(probabilities, draws[t])
-        reward = 1.0 if action == labels[t] else 0.0
-        rewards[t] = np.uint8(reward)
-        learn_linear(linear, n, action, 0.0, reward, 1 / (n_actions * probabilities[action]))
+    for t in range(len(stream.labels)):
+        n = make_features(linear, stream.numeric[t], stream.codes[t])
+        predict_linear(linear, n, stream.remembered[:0], stream.values)
+        action, reward, weight = _act(stream, t, epsilon)
+        learn_linear(linear, n, action, 0.0, reward, weight)
 
 
 @njit
-def play_emt(
-    tree: Tree,
-    numeric: np.ndarray,
-    codes: np.ndarray,
-    labels: np.ndarray,
-    draws: np.ndarray,
-    epsilon: float,
-    weighted: bool,
-    rewards: np.ndarray,
-    start: int,
-) -> int:
+def play_emt(tree: Tree, stream: Stream, epsilon: float, start: int) -> int:
     """Play a stream with the memory alone (Algorithm 4), from a step on; return the step reached."""
-    n_actions = tree.config.n_actions
-    values, probabilities = np.zeros(n_actions), np.zeros(n_actions)
-    for t in range(start, len(labels)):
+    for t in range(start, len(stream.labels)):
         if not has_room(tree):
             return t
-        predict_actions(tree, numeric[t], codes[t], values)
-        epsilon_greedy(values, epsilon, probabilities)
-        action = sample(probabilities, draws[t])
-        reward = 1.0 if action == labels[t] else 0.0
-        rewards[t] = np.uint8(reward)
-        weight = 1 / (n_actions * probabilities[action]) if weighted else 1.0
-        learn(tree, numeric[t], codes[t], action, reward, weight, True)
-    return len(labels)
+        predict_actions(tree, stream.numeric[t], stream.codes[t], stream.values)
+        action, reward, weight = _act(stream, t, epsilon)
+        _remember(tree, stream, t, action, reward, weight)
+    return len(stream.labels)
 
 
 @njit
-def play_pemt(
-    tree: Tree,
-    linear: Linear,
-    numeric: np.ndarray,
-    codes: np.ndarray,
-    labels: np.ndarray,
-    draws: np.ndarray,
-    epsilon: float,
-    weighted: bool,
-    rewards: np.ndarray,
-    start: int,
-) -> int:
+def play_pemt(tree: Tree, linear: Linear, stream: Stream, epsilon: float, start: int) -> int:
     """Play a stream with the memory's predictions as a feature of the parametric learner; return the step reached."""
-    n_actions = linear.model.n_actions
-    remembered, values, probabilities = np.zeros(n_actions), np.zeros(n_actions), np.zeros(n_actions)
-    for t in range(start, len(labels)):
+    for t in range(start, len(stream.labels)):
         if not has_room(tree):
             return t
-        predict_actions(tree, numeric[t], codes[t], remembered)
-        n = make_features(linear, numeric[t], codes[t])
-        predict_linear(linear, n, remembered, values)
-        epsilon_greedy(values, epsilon, probabilities)
-        action = sample(probabilities, draws[t])
-        reward = 1.0 if action == labels[t] else 0.0
-        rewards[t] = np.uint8(reward)
-        weight = 1 / (n_actions * probabilities[action])
-        learn_linear(linear, n, action, remembered[action], reward, weight)
-        learn(tree, numeric[t], codes[t], action, reward, weight if weighted else 1.0, True)
-    return len(labels)
+        predict_actions(tree, stream.numeric[t], stream.codes[t], stream.remembered)
+        n = make_features(linear, stream.numeric[t], stream.codes[t])
+        predict_linear(linear, n, stream.remembered, stream.values)
+        action, reward, weight = _act(stream, t, epsilon)
+        learn_linear(linear, n, action, stream.remembered[action], reward, weight)
+        _remember(tree, stream, t, action, reward, weight)
+    return len(stream.labels)
+
+
+@njit_inline
+def _act(stream: Stream, t: int, epsilon: float) -> tuple[int, float, float]:
+    """Explore epsilon-greedily; return the action, its reward and its importance weight."""
+    epsilon_greedy(stream.values, epsilon, stream.probabilities)
+    action = sample(stream.probabilities, stream.draws[t])
+    reward = 1.0 if action == stream.labels[t] else 0.0
+    stream.rewards[t] = np.uint8(reward)
+    return action, reward, 1 / (len(stream.values) * stream.probabilities[action])
+
+
+@njit_inline
+def _remember(tree: Tree, stream: Stream, t: int, action: int, reward: float, weight: float) -> None:
+    """Let the tree, just asked about this step, learn from it; as printed, there are no importance weights."""
+    learn(tree, stream.numeric[t], stream.codes[t], action, reward, weight if tree.config.as_run else 1.0, True)

@@ -10,16 +10,21 @@ from emt._kernels.compile import njit
 
 __all__ = ["normal", "shuffle", "uniform"]
 
+STEP = np.uint64(0x9E3779B97F4A7C15)
+
 
 @njit
 def uniform(rng: Any) -> float:
     """Return the next number of the stream, uniform in [0, 1)."""
-    rng.rng += np.uint64(0x9E3779B97F4A7C15)
-    z = rng.rng
+    rng.rng += STEP
+    return np.float64(_mixed(rng.rng) >> np.uint64(11)) * 2.0**-53
+
+
+@njit
+def _mixed(z: np.uint64) -> np.uint64:
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    return np.float64(z >> np.uint64(11)) * 2.0**-53
+    return z ^ (z >> np.uint64(31))
 
 
 @njit
@@ -32,6 +37,9 @@ def normal(rng: Any) -> float:
 @njit
 def shuffle(order: np.ndarray, rng: Any) -> None:
     """Put an array of numbers in a random order, in place."""
+    state = rng.rng  # in a register, where stores to the order cannot change it
     for i in range(len(order) - 1, 0, -1):
-        j = int(uniform(rng) * (i + 1))
+        state += STEP
+        j = (_mixed(state) >> np.uint64(32)) * np.uint64(i + 1) >> np.uint64(32)  # of 0 to i, by 32 random bits
         order[i], order[j] = order[j], order[i]
+    rng.rng = state

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from emt._kernels.compile import njit, njit_strict
-from emt._kernels.state import NONE, Tree
+from emt._kernels.compile import njit_inline, njit_strict
+from emt._kernels.state import Tree
 
 __all__ = ["goes_left", "project", "route"]
 
@@ -38,12 +38,12 @@ def goes_left(projection: float, boundary: float, as_run: bool) -> bool:
     return projection < boundary if as_run else projection <= boundary
 
 
-@njit
+@njit_inline
 def route(tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int) -> int:
     """Return the leaf of a key. Within one query (`count.query`) a node's projection is shared by all actions."""
     node = tree.count.root
     now = tree.count.query
-    while tree.nodes[node].left != NONE:
+    while tree.nodes[node].left >= 0:
         if tree.nodes[node].projected != now:
             tree.nodes[node].projection = project(tree.router[node], numeric, codes)
             tree.nodes[node].projected = now

@@ -10,14 +10,18 @@ the memory's, less twice those at the levels they share. The memory's sum change
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from emt._kernels.compile import njit, njit_inline
+from emt._kernels.compile import njit, njit_inline, njit_numbers
 from emt._kernels.leaf import list_rows
 from emt._kernels.rng import uniform
-from emt._kernels.state import DISTANCE, FAR, NEAR, OTHER, SAME, SCORE, Tree
+from emt._kernels.state import DISTANCE, FAR, NEAR, OTHER, ROUND, SAME, SCORE, Tree
 
-__all__ = ["MAX_SCORE", "action_scores", "argmin", "prepare_query", "scan", "squared_norm"]
+__all__ = [
+    *("MAX_SCORE", "action_scores", "argmin", "any_least", "filled", "least", "prepare_query", "scan", "squared_norm")
+]
 
 MAX_SCORE = 3  # as run, scores are clipped to [0, 3]; as printed they are clipped at 0 alone
 
@@ -33,7 +37,9 @@ def squared_norm(numeric: np.ndarray, n_codes: int) -> float:
 
 @njit
 def prepare_query(tree: Tree, numeric: np.ndarray, codes: np.ndarray) -> None:
-    """Gather the weights that the query meets in every memory: at its codes, and in its own xa block per action."""
+    """Begin a query: gather the weights that it meets in every memory, at its codes and in its xa block per action."""
+    tree.count.query += 1
+    tree.count.used = 0
     for i in range(len(numeric)):
         tree.query[i] = numeric[i]
     if tree.config.interaction:
@@ -50,85 +56,108 @@ def prepare_query(tree: Tree, numeric: np.ndarray, codes: np.ndarray) -> None:
         tree.query_own[a, 1] = dense + levels + w_a[a]
 
 
+@njit_inline
+def filled(n: int) -> int:
+    """Return the length of a leaf's candidates, filled up with infinite scores."""
+    return (n + ROUND - 1) // ROUND * ROUND
+
+
 @njit
 def scan(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndarray) -> int:
-    """Score a leaf's memories for a query of their own action (``same``) and of any other (``other``); return how many.
+    """Score a leaf's memories for a query of their own action (``same``) and of any other (``other``), once per query.
 
     ``other`` lacks the query's own share, which depends on its action: `action_scores` adds it.
-    An exact match has ``same`` = minus infinity.
+    An exact match has ``same`` = minus infinity. Returns where the leaf's candidates start.
     """
-    config = tree.config
-    n = list_rows(tree, leaf, tree.candidate)
-    nearest = _scan_products(tree, n, numeric, codes) if config.interaction else _scan_differences(tree, n, codes)
-    same = tree.work[SAME, :n]
+    if tree.nodes[leaf].scanned == tree.count.query:
+        return tree.nodes[leaf].start
+    config, start = tree.config, tree.count.used
+    n = list_rows(tree, leaf, tree.candidate[start:])
+    end = start + filled(n)
+    if config.interaction:
+        nearest = _scan_products(tree, start, n, numeric, codes)
+    else:
+        nearest = _scan_differences(tree, start, n, codes)
+    for k in range(start + n, end):
+        tree.candidate[k] = tree.candidate_action[k] = 0
+        tree.work[DISTANCE, k] = 0
+        tree.work[SAME, k] = tree.work[OTHER, k] = np.inf
     if config.as_run:
-        far = tree.work[FAR, :n]
+        distance, near, far = tree.work[DISTANCE, start:end], tree.work[NEAR, start:end], tree.work[FAR, start:end]
         query_square = squared_norm(numeric, len(codes))
-        for k in range(n):
-            far[k] = query_square + tree.square[tree.candidate[k]]
-        _add_initial(tree.work[DISTANCE, :n], tree.work[NEAR, :n], far, same, tree.work[OTHER, :n], config.crossed)
+        for k in range(end - start):
+            far[k] = query_square + tree.square[tree.candidate[start + k]]
+        _add_initial(distance, near, far, tree.work[SAME, start:end], tree.work[OTHER, start:end], config.crossed)
     # Squares of tiny differences vanish, so a distance of zero is only a hint.
     if nearest < 1e-12 and (config.as_run or not config.interaction):
-        for k in range(n):
+        for k in range(start, start + n):
             index = tree.candidate[k]
             if _equal(numeric, codes, tree.numeric[index], tree.codes[index]):
-                same[k] = -np.inf
-    tree.count.scanned, tree.count.candidates = leaf, n
-    return n
+                tree.work[SAME, k] = -np.inf
+    tree.nodes[leaf].start, tree.nodes[leaf].scanned = start, tree.count.query
+    tree.count.used = end
+    return start
 
 
 @njit_inline
-def action_scores(tree: Tree, n: int, action: int) -> None:
+def action_scores(tree: Tree, start: int, n: int, action: int) -> None:
     """Write the scores of the scanned memories for a query with this action (Algorithm 2, PredictScorer)."""
-    actions, score = tree.candidate_action[:n], tree.work[SCORE, :n]
-    same, other = tree.work[SAME, :n], tree.work[OTHER, :n]
-    zero, most = tree.weight.dtype.type(0), tree.weight.dtype.type(MAX_SCORE if tree.config.as_run else np.inf)
+    end = start + filled(n)
+    actions, score = tree.candidate_action[start:end], tree.work[SCORE, start:end]
+    same, other = tree.work[SAME, start:end], tree.work[OTHER, start:end]
+    most = tree.weight.dtype.type(MAX_SCORE if tree.config.as_run else np.inf)
     if not tree.config.interaction:
-        _combine(actions, same, other, score, action, tree.query_own[action, 1], most)
+        _combine(actions, same, other, score, np.uint32(action), tree.query_own[action, 1], most)
         return
     # The ablation: what the query's action indicator meets is its row of the weights times each memory.
     n_all = tree.config.n_inputs + tree.config.n_actions
     row = (tree.config.n_inputs + action) * n_all
     weights = tree.weight[row : row + n_all]
-    for k in range(n):
-        score[k] = same[k] if actions[k] == action else other[k]
+    for k in range(end - start):
+        score[k] = same[k] if actions[k] == np.uint32(action) else other[k]
         if tree.config.has_action:
-            numeric, codes = tree.numeric[tree.candidate[k]], tree.codes[tree.candidate[k]]
+            memory = tree.candidate[start + k]
             indicator = tree.config.n_inputs + actions[k]
-            score[k] += _times_key(weights, numeric, codes, tree.config.n_numeric, indicator)
-    _combine(actions, score, score, score, action, zero, most)
+            score[k] += _times_key(weights, tree.numeric[memory], tree.codes[memory], tree.config.n_numeric, indicator)
+    _combine(actions, score, score, score, np.uint32(action), tree.weight.dtype.type(0), most)
 
 
 @njit_inline
-def argmin(tree: Tree, n: int) -> int:
+def argmin(tree: Tree, start: int, n: int) -> int:
     """Return the candidate with the least score; ties are broken at random, among exact matches the latest wins."""
-    score = tree.work[SCORE]
-    least = score[0]
-    position = n_least = 0
-    for k in range(n):
-        if score[k] < least:
-            least, position, n_least = score[k], k, 1
-        elif score[k] == least:
-            n_least += 1
-    if n_least == 1:
-        return position
-    if least == -np.inf:
-        for k in range(position + 1, n):
-            if score[k] == least and _serial(tree, k) > _serial(tree, position):
-                position = k
-        return position
-    skip = int(uniform(tree.count) * n_least)
-    for k in range(position, n):
-        if score[k] == least:
-            if skip == 0:
-                return k
-            skip -= 1
+    score = tree.work[SCORE, start : start + filled(n)]
+    lowest = least(score)
+    if lowest != -np.inf:
+        return start + any_least(score, lowest, tree.count)
+    latest, position = -1, -1
+    for k in range(start, start + n):
+        serial = tree.memories[tree.candidate[k]].serial
+        if tree.work[SCORE, k] == lowest and serial > latest:
+            latest, position = serial, k
     return position
 
 
+@njit_numbers
+def least(values: np.ndarray) -> float:
+    """Return the least of many numbers."""
+    lowest = values[0]
+    for k in range(len(values)):
+        lowest = values[k] if values[k] < lowest else lowest
+    return lowest
+
+
 @njit
-def _serial(tree: Tree, k: int) -> int:
-    return tree.memories[tree.candidate[k]].serial
+def any_least(values: np.ndarray, lowest: float, rng: Any) -> int:
+    """Return the position of the least number; of several, any."""
+    n_tied = np.int32(0)
+    for k in range(len(values)):
+        n_tied = np.int32(n_tied + (np.int32(1) if values[k] == lowest else np.int32(0)))
+    skip = int(uniform(rng) * n_tied) if n_tied > 1 else 0
+    k = 0
+    while values[k] != lowest or skip > 0:
+        skip -= values[k] == lowest
+        k += 1
+    return k
 
 
 @njit_inline
@@ -143,63 +172,80 @@ def _combine(
 ) -> None:
     """Take each memory's score as its action demands, and clip it.
 
-    Below at 0, so that no memory beats an exact match, whose score is minus infinity; and above, as run.
+    Below at 0, so that no memory beats an exact match, whose score is minus infinity; and above, as run. What fills up
+    stays infinite.
     """
     zero = score.dtype.type(0)
     for k in range(len(score)):
         s = same[k] if actions[k] == action else other[k] + share
         clipped = s if s > zero else zero
         clipped = clipped if clipped < most else most
-        score[k] = clipped if s > -np.inf else s
+        score[k] = clipped if abs(s) < np.inf else s
 
 
 @njit_inline
-def _scan_differences(tree: Tree, n: int, codes: np.ndarray) -> float:
+def _scan_differences(tree: Tree, start: int, n: int, codes: np.ndarray) -> float:
     """<w, z> with z = |f1 - f2|, the self-consistent scorer; return the least squared distance."""
-    n_inputs, n_codes = tree.config.n_inputs, len(codes)
-    blocks = n_inputs + tree.config.n_actions
-    w_a, width = tree.weight[n_inputs:], len(tree.query)
-    query_x = tree.weight.dtype.type(0)
+    n_inputs, n_actions = tree.config.n_inputs, tree.config.n_actions
+    w_a, w_xa = tree.weight[n_inputs : n_inputs + n_actions], tree.weight[n_inputs + n_actions :]
+    end = start + n
+    _numeric_differences(
+        tree.query,
+        tree.numeric,
+        tree.action,
+        tree.weight,
+        w_a,
+        w_xa[: n_actions * n_inputs].reshape(n_actions, n_inputs),
+        tree.candidate[start:end],
+        tree.candidate_action[start:end],
+        tree.work[:, start:end],
+    )
+    if len(codes):
+        _level_differences(tree, start, n, codes)
+    return least(tree.work[DISTANCE, start:end])
+
+
+@njit
+def _numeric_differences(
+    query: np.ndarray,
+    numeric: np.ndarray,
+    action: np.ndarray,
+    w_x: np.ndarray,
+    w_a: np.ndarray,
+    w_xa: np.ndarray,
+    rows: np.ndarray,
+    actions: np.ndarray,
+    work: np.ndarray,
+) -> None:
+    """Write each memory's share of the numeric coordinates: under its own action, under any other, and |z|^2."""
+    same_of, other_of, distance_of = work[SAME], work[OTHER], work[DISTANCE]
+    for k in range(len(rows)):
+        a = action[rows[k]]
+        theirs, crossed = numeric[rows[k]], w_xa[a]
+        same = other = distance = query.dtype.type(0)
+        for i in range(len(query)):
+            z = abs(query[i] - theirs[i])
+            same += z * (w_x[i] + crossed[i])
+            other += z * w_x[i] + abs(theirs[i]) * crossed[i]
+            distance += z * z
+        same_of[k], other_of[k], distance_of[k], actions[k] = same, other + w_a[a], distance, a
+
+
+@njit
+def _level_differences(tree: Tree, start: int, n: int, codes: np.ndarray) -> None:
+    """Add each memory's share of the categorical columns."""
+    query_x, n_codes = tree.weight.dtype.type(0), len(codes)
     for j in range(n_codes):
         query_x += tree.match[0, j]
-    nearest = tree.weight.dtype.type(np.inf)
-    for k in range(n):
-        index = tree.candidate[k]
-        action = tree.action[index]
-        block = blocks + action * n_inputs
-        same, other, distance = _dense_differences(
-            tree.query, tree.numeric[index], tree.weight, tree.weight[block : block + width]
-        )
-        if n_codes:
-            if tree.memories[index].own_version != tree.count.version:
-                _refresh(tree, index)
-            shared_x, shared_xa, n_shared = _shared_levels(
-                codes, tree.codes[index], tree.match[0], tree.match[action + 1]
-            )
-            in_x = query_x - (shared_x + shared_x) + tree.own_levels[index]
-            same += in_x + tree.query_own[action, 0] - (shared_xa + shared_xa)
-            other += in_x
-            distance += np.float32(2 * (n_codes - n_shared))
-        tree.work[SAME, k] = same
-        tree.work[OTHER, k] = other + w_a[action]
-        tree.work[DISTANCE, k] = distance
-        tree.candidate_action[k] = action
-        nearest = min(nearest, distance)
-    return nearest
-
-
-@njit_inline
-def _dense_differences(
-    x: np.ndarray, theirs: np.ndarray, w_x: np.ndarray, w_xa: np.ndarray
-) -> tuple[float, float, float]:
-    """Return, for the numeric coordinates, <w, z> under the memory's own action, under any other, and |z|^2."""
-    same = other = distance = x.dtype.type(0)
-    for i in range(len(x)):
-        z = abs(x[i] - theirs[i])
-        same += z * (w_x[i] + w_xa[i])
-        other += z * w_x[i] + abs(theirs[i]) * w_xa[i]
-        distance += z * z
-    return same, other, distance
+    for k in range(start, start + n):
+        index, action = tree.candidate[k], tree.candidate_action[k]
+        if tree.memories[index].own_version != tree.count.version:
+            _refresh(tree, index)
+        shared_x, shared_xa, n_shared = _shared_levels(codes, tree.codes[index], tree.match[0], tree.match[action + 1])
+        in_x = query_x - (shared_x + shared_x) + tree.own_levels[index]
+        tree.work[SAME, k] += in_x + tree.query_own[action, 0] - (shared_xa + shared_xa)
+        tree.work[OTHER, k] += in_x
+        tree.work[DISTANCE, k] += np.float32(2 * (n_codes - n_shared))
 
 
 @njit_inline
@@ -271,10 +317,10 @@ def _times_key(vector: np.ndarray, numeric: np.ndarray, codes: np.ndarray, n_num
 
 
 @njit
-def _scan_products(tree: Tree, n: int, numeric: np.ndarray, codes: np.ndarray) -> float:
+def _scan_products(tree: Tree, start: int, n: int, numeric: np.ndarray, codes: np.ndarray) -> float:
     """<w, z> with z = all products of the two keys' coordinates, the ablation's scorer; return the least distance."""
     nearest = tree.weight.dtype.type(np.inf)
-    for k in range(n):
+    for k in range(start, start + n):
         index = tree.candidate[k]
         distance = tree.weight.dtype.type(0)
         for i in range(len(numeric)):

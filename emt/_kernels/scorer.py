@@ -6,8 +6,8 @@ import numpy as np
 
 from emt._kernels.compile import njit
 from emt._kernels.rng import uniform
-from emt._kernels.score import MAX_SCORE, argmin
-from emt._kernels.state import SCORE, Tree
+from emt._kernels.score import MAX_SCORE, any_least, argmin, filled, least
+from emt._kernels.state import RANK, SCORE, Tree
 
 __all__ = ["update_scorer"]
 
@@ -22,15 +22,21 @@ GREATEST = 1e15  # no weight and no wealth grows further, so that nothing overfl
 
 @njit
 def update_scorer(
-    tree: Tree, n: int, numeric: np.ndarray, codes: np.ndarray, action: int, value: float, weight: float
+    tree: Tree,
+    start: int,
+    n: int,
+    numeric: np.ndarray,
+    codes: np.ndarray,
+    action: int,
+    value: float,
+    weight: float,
 ) -> bool:
     """Teach the scorer which of two memories of the scanned leaf to prefer; return whether anything changed."""
     if n < 2 or weight == 0:
         return False
-    best = argmin(tree, n)
-    alternative = _alternative(tree, n, best, value)
+    best = argmin(tree, start, n)
     best_error = abs(value - tree.memories[tree.candidate[best]].value)
-    alternative_error = abs(value - tree.memories[tree.candidate[alternative]].value)
+    alternative, alternative_error = _alternative(tree, start, n, best, value)
     if best_error == alternative_error:
         return False
     # The better of the two moves towards 0, the other towards 1.
@@ -54,22 +60,22 @@ def update_scorer(
 
 
 @njit
-def _alternative(tree: Tree, n: int, best: int, value: float) -> int:
-    """Return the memory, other than the best, whose value is nearest; ties go to the better score, then to chance."""
-    position = -1
-    error = score = np.inf
-    n_tied = 0
+def _alternative(tree: Tree, start: int, n: int, best: int, value: float) -> tuple[int, float]:
+    """Return the memory, other than the best, whose value is nearest, and its error.
+
+    Ties go to the better score, then to chance.
+    """
+    end = start + filled(n)
+    error, score, rank = tree.error[start:end], tree.work[SCORE, start:end], tree.work[RANK, start:end]
     for k in range(n):
-        if k == best:
-            continue
-        e = abs(value - tree.memories[tree.candidate[k]].value)
-        if e < error or (e == error and tree.work[SCORE, k] < score):
-            position, error, score, n_tied = k, e, tree.work[SCORE, k], 1
-        elif e == error and tree.work[SCORE, k] == score:
-            n_tied += 1
-            if uniform(tree.count) * n_tied < 1:
-                position = k
-    return position
+        error[k] = abs(value - tree.memories[tree.candidate[start + k]].value)
+    for k in range(n, end - start):
+        error[k] = np.inf
+    error[best - start] = np.inf
+    lowest = least(error)
+    for k in range(end - start):
+        rank[k] = score[k] if error[k] == lowest else np.float32(np.inf)
+    return start + any_least(rank, least(rank), tree.count), lowest
 
 
 @njit
@@ -166,8 +172,8 @@ def _bet(tree: Tree, n_z: int, target: float, weight: float) -> None:
         norm += (z / max_z) ** 2
     tree.count.scale += weight * norm
     tree.count.scale_weight += weight
-    average = (tree.count.scale + 1e-6) / tree.count.scale_weight
-    prediction = min(max(prediction / average, 0.0), MAX_SCORE)
+    shrink = tree.count.scale_weight / (tree.count.scale + 1e-6)
+    prediction = min(max(prediction * shrink, 0.0), MAX_SCORE)
     slope = 2 * (prediction - target) * weight
     for k in range(n_z):
         i, z = tree.z[k].index, tree.z[k].value
@@ -180,12 +186,12 @@ def _bet(tree: Tree, n_z: int, target: float, weight: float) -> None:
         coin[i, BET] -= gradient
         coin[i, TURNOVER] += abs(gradient)
         coin[i, WEALTH] = min(coin[i, WEALTH] - gradient * stake, GREATEST)
-        tree.weight[i] = max(min(stake / average, GREATEST), -GREATEST)
+        tree.weight[i] = max(min(stake * shrink, GREATEST), -GREATEST)
 
 
 @njit
 def _stake(wealth: float, turnover: float, bet: float, most: float) -> float:
-    return (ALPHA + wealth) / most * (bet / (most + turnover))
+    return (ALPHA + wealth) * bet / (most * (most + turnover))
 
 
 @njit

@@ -15,7 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["DISTANCE", "FAR", "NEAR", "NONE", "OTHER", "PAGE", "SAME", "SCORE", "Tree", "allocate", "grow"]
+__all__ = [
+    *("DISTANCE", "FAR", "NEAR", "NONE", "OTHER", "PAGE", "RANK", "ROUND", "SAME", "SCORE"),
+    *("Tree", "allocate", "grow", "room"),
+]
 
 NONE = -1  # no memory, no node: the end of a linked list
 
@@ -49,8 +52,7 @@ COUNT = [
     ("free_node", "i8"),
     ("version", "i8"),  # of the scorer's weights
     ("query", "i8"),
-    ("scanned", "i8"),  # the leaf whose memories are the candidates
-    ("candidates", "i8"),
+    ("used", "i8"),  # how much of the room for candidates its scans have taken
     ("scale", "f8"),  # the scorer's sums of normalised squared norms and of weights
     ("scale_weight", "f8"),
     ("rng", "u8"),
@@ -67,6 +69,8 @@ NODE = [
     ("boundary", "real"),
     ("projection", "real"),  # of the query's x block, good for one query
     ("projected", "i8"),
+    ("start", "i4"),  # of a leaf's candidates, good for one query
+    ("scanned", "i8"),
 ]
 
 #: A leaf is a list of pages. A page is PAGE rows that follow each other, so that a scan reads memory in a stream.
@@ -83,11 +87,12 @@ MEMORY = [
     ("own_version", "i8"),
 ]
 
-DISTANCE, NEAR, FAR, SAME, OTHER, SCORE = range(6)  # rows of Tree.work
+DISTANCE, NEAR, FAR, SAME, OTHER, SCORE, RANK = range(7)  # rows of Tree.work
+ROUND = 32  # a leaf's candidates are filled up to a multiple of this: loops over them have no odd ends
 
 
 #: The arrays of a tree with one entry per row.
-PER_ROW = ("memories", "numeric", "codes", "action", "square", "own_levels", "candidate", "candidate_action")
+PER_ROW = ("memories", "numeric", "codes", "action", "square", "own_levels")
 
 
 class Tree(NamedTuple):
@@ -109,9 +114,10 @@ class Tree(NamedTuple):
     weight: np.ndarray  # the scorer's w
     coin: np.ndarray  # what coin betting keeps beside each weight
     # Room to work in
-    candidate: np.ndarray  # memories of the leaf that was scanned last
+    candidate: np.ndarray  # memories of the leaves that were scanned for the query
     candidate_action: np.ndarray
     work: np.ndarray  # their distances and scores
+    error: np.ndarray  # how far their values are from the one to be learned
     query: np.ndarray  # the query's numeric coordinates, padded
     match: np.ndarray  # weights at the query's codes: x block, then each action's xa block
     query_own: np.ndarray  # the query's own share of a score under each action: at its levels, and in all
@@ -134,25 +140,26 @@ def allocate(
     eta: float,
     seed: int,
     dtype: Any,
+    n_memories: int,
 ) -> Tree:
-    """Return an empty tree: one leaf, no memories."""
+    """Return an empty tree: one leaf, no memories, and room for about so many."""
     n_inputs, n_codes = n_numeric + sum(n_levels), len(n_levels)
     has_action, n_actions = n_actions > 0, max(n_actions, 1)
     crossed = as_run and has_action and not interaction
     n_weights = (n_inputs + n_actions) ** 2 if interaction else n_inputs + n_actions + n_actions * n_inputs
     n_pair = (n_numeric + n_codes + 1) ** 2 if interaction else 2 + 3 * n_numeric + 4 * n_codes
-    n_pages, n_nodes = 16, 16
+    n_pages, n_nodes = 16 + n_memories // (PAGE - 4), 16 + 4 * n_memories // leaf_capacity  # most are not quite full
     n_rows = n_pages * PAGE
     config = (n_numeric, n_inputs, n_actions, has_action, leaf_capacity, budget, touches, as_run, crossed, interaction)
     real = np.dtype(dtype)
     width = -(-n_numeric // LANES) * LANES
     tree = Tree(
         config=np.array([(*config, eigen, eta)], CONFIG)[0],
-        count=np.array([(0, 0, 1, 0, 0, NONE, NONE, 0, n_pages, 1, 1, 0, NONE, 0, 0.0, 0.0, seed)], COUNT)[0],
+        count=np.array([(0, 0, 1, 0, 0, NONE, NONE, 0, n_pages, 1, 1, 0, 0, 0.0, 0.0, seed)], COUNT)[0],
         memories=np.zeros(n_rows, MEMORY),
         numeric=np.zeros((n_rows, width), real),
         codes=np.zeros((n_rows, n_codes), np.int32),
-        action=np.zeros(n_rows, np.int32),
+        action=np.zeros(n_rows, np.uint32),
         square=np.zeros(n_rows, real),
         own_levels=np.zeros(n_rows, real),
         pages=np.zeros(n_pages, PAGES),
@@ -160,9 +167,7 @@ def allocate(
         router=np.zeros((n_nodes, n_inputs + n_actions), real),
         weight=np.zeros(n_weights + LANES, real),  # padding meets weights, too, but adds nothing
         coin=np.zeros((n_weights if as_run else 0, 5), real),
-        candidate=np.zeros(n_rows, np.int32),
-        candidate_action=np.zeros(n_rows, np.int32),
-        work=np.zeros((SCORE + 1, n_rows), real),
+        **room(n_rows, real),
         query=np.zeros(width, real),
         match=np.zeros((n_actions + 1, n_codes), real),
         query_own=np.zeros((n_actions, 2), real),
@@ -175,7 +180,7 @@ def allocate(
         tree.weight[:n_seen] = np.random.default_rng(seed).random(n_seen)
     _chain(tree.pages["after"], NONE)
     _chain(tree.nodes["left"], NONE)
-    tree.nodes[0] = (NONE, NONE, NONE, NONE, NONE, 0, 0, 0, 0)
+    tree.nodes[0] = (NONE, NONE, NONE, NONE, NONE, 0, 0, 0, 0, 0, 0)
     return tree
 
 
@@ -192,12 +197,23 @@ def grow(tree: Tree) -> Tree:
     tree = tree._replace(
         **{name: _lengthen(getattr(tree, name), rows) for name in PER_ROW},
         pages=_lengthen(tree.pages, 2 * old),
-        work=np.zeros((SCORE + 1, rows), tree.work.dtype),
+        **room(rows, tree.work.dtype),
     )
     _chain(tree.pages["after"][old:], tree.count["free_page"], old)
     tree.count["free_page"] = old
     tree.count["free_pages"] += old
     return tree
+
+
+def room(n_rows: int, real: np.dtype) -> dict[str, np.ndarray]:
+    """Return room for the candidates of any leaves of so many rows: filled up, a page may take two."""
+    n = n_rows * max(ROUND // PAGE, 1)
+    return {
+        "candidate": np.zeros(n, np.uint32),
+        "candidate_action": np.zeros(n, np.uint32),
+        "work": np.zeros((RANK + 1, n), real),
+        "error": np.zeros(n),
+    }
 
 
 def _precise(fields: list[tuple[str, str]], real: np.dtype) -> np.dtype:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from emt._kernels.explore import epsilon_greedy
-from emt._kernels.memory import has_room, learn, predict_actions
-from emt._kernels.play import play_emt
-from emt._kernels.state import Tree, grow
+from emt._kernels.memory import learn, make_room, predict_actions
+from emt._kernels.play import make_stream, play_emt
+from emt._kernels.state import Tree
 from emt.arguments import check_shares
 from emt.bandit import Context, Environment, Space
 from emt.learners.base import Learner
@@ -53,10 +53,10 @@ class EMT(Learner):
         self.variant, self.scorer, self.router, self.eviction = variant, scorer, router, eviction
         make_memory(self, Space(1, (), 1), seed=0)  # refuses what is impossible
 
-    def start(self, space: Space, seed: int) -> None:
-        """Begin with an empty tree."""
+    def start(self, space: Space, seed: int, n_steps: int = 200) -> None:
+        """Begin with an empty tree, with room for the memories of so many steps."""
         self._offsets = offsets(space.n_numeric, space.n_levels)
-        self._tree = make_memory(self, space, seed)
+        self._tree = make_memory(self, space, seed, n_steps)
         self._values = np.zeros(space.n_actions)
 
     def predict(self, context: Context, n_actions: int) -> np.ndarray:
@@ -68,36 +68,23 @@ class EMT(Learner):
 
     def learn(self, context: Context, action: int, reward: float, probability: float) -> None:
         """Remember the reward of the action in this context."""
-        while not has_room(self._tree):
-            self._tree = grow(self._tree)
+        self._tree = make_room(self._tree)
         weight = 1 / (len(self._values) * probability) if self.variant == "as_run" else 1.0
         learn(self._tree, context.numeric, context.categorical + self._offsets, action, reward, weight, False)
 
     def play(self, environment: Environment, seed: int) -> np.ndarray:
         """Run a whole stream, compiled."""
-        self.start(environment.space, seed)
+        self.start(environment.space, seed, len(environment))
         codes = environment.categorical + self._offsets
-        draws = np.random.default_rng(seed).random(len(environment))
-        rewards = np.zeros(len(environment), np.uint8)
+        stream = make_stream(environment.numeric, codes, environment.labels, environment.space.n_actions, seed)
         step = 0
         while step < len(environment):
-            if not has_room(self._tree):
-                self._tree = grow(self._tree)
-            step = play_emt(
-                self._tree,
-                environment.numeric,
-                codes,
-                environment.labels,
-                draws,
-                self.epsilon,
-                self.variant == "as_run",
-                rewards,
-                step,
-            )
-        return rewards
+            self._tree = make_room(self._tree)
+            step = play_emt(self._tree, stream, self.epsilon, step)
+        return stream.rewards
 
 
-def make_memory(learner: Learner, space: Space, seed: int) -> Tree:
+def make_memory(learner: Learner, space: Space, seed: int, n_steps: int = 1) -> Tree:
     """Return the empty tree that a learner's options describe, in single precision."""
     options = {name: getattr(learner, name) for name in MEMORY_OPTIONS}
     return make_state(
@@ -107,6 +94,7 @@ def make_memory(learner: Learner, space: Space, seed: int) -> Tree:
         n_actions=space.n_actions,
         eta=0.001,  # the paper names none; of 1e-4 to 1, this is where as printed does well on small sets and wide ones
         dtype="float32",
+        n_memories=n_steps,
         **options,
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from emt._kernels.explore import epsilon_greedy
 from emt._kernels.linear import Linear, allocate_linear, dense_bytes, learn_linear, make_features, predict_linear
-from emt._kernels.play import play_parametric
+from emt._kernels.play import make_stream, play_parametric
 from emt.arguments import check_counts, check_shares
 from emt.bandit import Context, Environment, Space
 from emt.learners.base import Learner
@@ -69,17 +69,10 @@ class Parametric(Learner):
     def play(self, environment: Environment, seed: int) -> np.ndarray:
         """Run a whole stream, compiled."""
         self.start(environment.space, seed)
-        rewards = np.zeros(len(environment), np.uint8)
-        play_parametric(
-            self._model,
-            environment.numeric,
-            environment.categorical + self._offsets,
-            environment.labels,
-            np.random.default_rng(seed).random(len(environment)),
-            self.epsilon,
-            rewards,
-        )
-        return rewards
+        codes = environment.categorical + self._offsets
+        stream = make_stream(environment.numeric, codes, environment.labels, environment.space.n_actions, seed)
+        play_parametric(self._model, stream, self.epsilon)
+        return stream.rewards
 
 
 def make_model(space: Space, max_bytes: int, *, constant: bool) -> tuple[Linear, str]:

@@ -6,9 +6,8 @@ import numpy as np
 
 from emt._kernels.explore import epsilon_greedy
 from emt._kernels.linear import learn_linear, make_features, predict_linear
-from emt._kernels.memory import has_room, learn, predict_actions
-from emt._kernels.play import play_pemt
-from emt._kernels.state import grow
+from emt._kernels.memory import learn, make_room, predict_actions
+from emt._kernels.play import make_stream, play_pemt
 from emt.arguments import check_counts, check_shares
 from emt.bandit import Context, Environment, Space
 from emt.learners.base import Learner
@@ -61,10 +60,10 @@ class PEMT(Learner):
         self.max_bytes = max_bytes
         make_memory(self, Space(1, (), 1), seed=0)  # refuses what is impossible
 
-    def start(self, space: Space, seed: int) -> None:
-        """Begin with an empty tree and all weights 0."""
+    def start(self, space: Space, seed: int, n_steps: int = 200) -> None:
+        """Begin with an empty tree, with room for the memories of so many steps, and all weights 0."""
         self._offsets = offsets(space.n_numeric, space.n_levels)
-        self._tree = make_memory(self, space, seed)
+        self._tree = make_memory(self, space, seed, n_steps)
         self._model, self.note = make_model(space, self.max_bytes, constant=True)
         self._remembered, self._values = np.zeros(space.n_actions), np.zeros(space.n_actions)
 
@@ -80,8 +79,7 @@ class PEMT(Learner):
 
     def learn(self, context: Context, action: int, reward: float, probability: float) -> None:
         """Teach the linear model with what the memory said before, then let the memory learn."""
-        while not has_room(self._tree):
-            self._tree = grow(self._tree)
+        self._tree = make_room(self._tree)
         codes = context.categorical + self._offsets
         weight = 1 / (len(self._values) * probability)
         n = make_features(self._model, context.numeric, codes)
@@ -90,24 +88,11 @@ class PEMT(Learner):
 
     def play(self, environment: Environment, seed: int) -> np.ndarray:
         """Run a whole stream, compiled."""
-        self.start(environment.space, seed)
+        self.start(environment.space, seed, len(environment))
         codes = environment.categorical + self._offsets
-        draws = np.random.default_rng(seed).random(len(environment))
-        rewards = np.zeros(len(environment), np.uint8)
+        stream = make_stream(environment.numeric, codes, environment.labels, environment.space.n_actions, seed)
         step = 0
         while step < len(environment):
-            if not has_room(self._tree):
-                self._tree = grow(self._tree)
-            step = play_pemt(
-                self._tree,
-                self._model,
-                environment.numeric,
-                codes,
-                environment.labels,
-                draws,
-                self.epsilon,
-                self.variant == "as_run",
-                rewards,
-                step,
-            )
-        return rewards
+            self._tree = make_room(self._tree)
+            step = play_pemt(self._tree, self._model, stream, self.epsilon, step)
+        return stream.rewards

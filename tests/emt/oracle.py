@@ -20,12 +20,15 @@ class Stream:
     def __init__(self, seed: int):
         self.state = seed
 
-    def uniform(self) -> float:
+    def bits(self) -> int:
         self.state = (self.state + 0x9E3779B97F4A7C15) % 2**64
         z = self.state
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
         z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-        return ((z ^ (z >> 31)) >> 11) * 2.0**-53
+        return z ^ (z >> 31)
+
+    def uniform(self) -> float:
+        return (self.bits() >> 11) * 2.0**-53
 
     def normal(self) -> float:
         radius = math.sqrt(-2 * math.log(1 - self.uniform()))
@@ -33,7 +36,7 @@ class Stream:
 
     def shuffle(self, items: list) -> None:
         for i in range(len(items) - 1, 0, -1):
-            j = int(self.uniform() * (i + 1))
+            j = (self.bits() >> 32) * (i + 1) >> 32
             items[i], items[j] = items[j], items[i]
 
 
@@ -185,18 +188,11 @@ class Oracle:
         return tied[int(self.rng.uniform() * len(tied))]
 
     def alternative(self, new: Memory, M: list[Memory], best: Memory) -> Memory:
-        """The least error, of those the least score, of those any: the k-th tied one is taken with chance 1/k."""
+        """The least error, of those the least score, of those any."""
         others = [memory for memory in M if memory is not best]
-        chosen, least, n_tied = None, (INFINITY, INFINITY), 0
-        for memory in others:
-            rank = abs(new.y - memory.y), self.predict_scorer(new, memory)
-            if rank < least:
-                chosen, least, n_tied = memory, rank, 1
-            elif rank == least:
-                n_tied += 1
-                if self.rng.uniform() * n_tied < 1:
-                    chosen = memory
-        return chosen
+        ranks = [(abs(new.y - memory.y), self.predict_scorer(new, memory)) for memory in others]
+        tied = [memory for memory, rank in zip(others, ranks, strict=True) if rank == min(ranks)]
+        return tied[0] if len(tied) == 1 else tied[int(self.rng.uniform() * len(tied))]
 
     def update_scorer(self, M: list[Memory], new: Memory, weight: float) -> None:
         if len(M) < 2 or weight == 0:

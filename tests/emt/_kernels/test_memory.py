@@ -7,8 +7,7 @@ import pytest
 from oracle import Oracle
 
 from emt import EigenMemoryTree
-from emt._kernels.memory import has_room, learn, predict_actions
-from emt._kernels.state import grow
+from emt._kernels.memory import learn, make_room, predict_actions
 
 N_ACTIONS = 4
 
@@ -51,8 +50,7 @@ def test_the_bandits_loop_makes_the_choices_of_the_oracle(variant, scorer, budge
     contexts = [(rng.normal(size=2), [int(rng.integers(3))]) for _ in range(60)]
     for step in range(200):
         x, codes = contexts[rng.integers(60)] if rng.random() < 0.5 else (rng.normal(size=2), [int(rng.integers(3))])
-        while not has_room(tree._tree):
-            tree._tree = grow(tree._tree)
+        tree._tree = make_room(tree._tree)
         assert ask(tree, x, codes).tolist() == ask_oracle(oracle, x, codes)
         action, reward, weight = int(rng.integers(N_ACTIONS)), float(rng.integers(2)), float(rng.uniform(0.3, 3))
         learn(tree._tree, x, np.array(codes, np.int32) + tree._offsets, action, reward, weight, predicted)
