@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -83,19 +84,10 @@ class Environment:
         if not len(dataset):
             raise ValueError(f"dataset {dataset.name!r} has no rows")
         self.dataset, self.seed, self.horizon = dataset, seed, horizon
-        taken = np.arange(len(dataset))
-        if len(dataset) > horizon:
-            taken = np.random.default_rng(seed_sequence("rows", dataset.name, horizon)).permutation(taken)[:horizon]
-        order = taken[np.random.default_rng(seed_sequence("order", dataset.name, seed)).permutation(len(taken))]
-        numeric = dataset.numeric[order]
-        if numeric.size:
-            # In double precision: the extent of a float32 column need not fit into float32.
-            extent = numeric.max(axis=0).astype(np.float64) - numeric.min(axis=0)
-            numeric = numeric / np.where(extent > 0, extent, 1)
-        self.numeric: np.ndarray = np.ascontiguousarray(numeric, dtype=np.float32)
-        self.categorical: np.ndarray = np.ascontiguousarray(dataset.categorical[order], dtype=np.int32)
-        self.labels: np.ndarray = np.ascontiguousarray(dataset.labels[order], dtype=np.int32)
-        self.space = Space(numeric.shape[1], tuple(int(n) for n in dataset.n_levels), dataset.n_classes)
+        rows = _taken(dataset, horizon)
+        order = np.random.default_rng(seed_sequence("order", dataset.name, seed)).permutation(len(rows[0]))
+        self.numeric, self.categorical, self.labels = (column[order] for column in rows)
+        self.space = Space(self.numeric.shape[1], tuple(int(n) for n in dataset.n_levels), dataset.n_classes)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -107,3 +99,21 @@ class Environment:
 
     def __repr__(self) -> str:
         return f"Environment({self.dataset.name!r}, seed={self.seed}, horizon={self.horizon})"
+
+
+@lru_cache(maxsize=4)  # environments of one dataset tend to follow each other
+def _taken(dataset: Dataset, horizon: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rows that every seed sees: numeric columns, scaled; codes; labels."""
+    rows = np.arange(len(dataset))
+    if len(dataset) > horizon:
+        rows = np.random.default_rng(seed_sequence("rows", dataset.name, horizon)).permutation(rows)[:horizon]
+    numeric = dataset.numeric[rows]
+    if numeric.size:
+        # In double precision: the extent of a float32 column need not fit into float32.
+        extent = numeric.max(axis=0).astype(np.float64) - numeric.min(axis=0)
+        numeric = numeric / np.where(extent > 0, extent, 1)
+    return (
+        np.ascontiguousarray(numeric, dtype=np.float32),
+        np.ascontiguousarray(dataset.categorical[rows], dtype=np.int32),
+        np.ascontiguousarray(dataset.labels[rows], dtype=np.int32),
+    )

@@ -20,7 +20,8 @@ from emt._kernels.rng import uniform
 from emt._kernels.state import DISTANCE, FAR, NEAR, OTHER, ROUND, SAME, SCORE, Tree
 
 __all__ = [
-    *("MAX_SCORE", "action_scores", "argmin", "any_least", "filled", "least", "prepare_query", "scan", "squared_norm")
+    *("MAX_SCORE", "action_scores", "any_least", "argmin", "filled"),
+    *("least", "prepare_query", "scan", "squared_norm"),
 ]
 
 MAX_SCORE = 3  # as run, scores are clipped to [0, 3]; as printed they are clipped at 0 alone
