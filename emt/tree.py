@@ -22,7 +22,7 @@ from emt._kernels.memory import learn, make_room, query
 from emt._kernels.state import NONE, Tree, allocate, room
 from emt.arguments import check_choice, check_counts
 
-__all__ = ["EigenMemoryTree", "Memory", "Retrieved", "make_state", "offsets"]
+__all__ = ["EigenMemoryTree", "Memory", "Retrieved", "check_memory", "make_state", "offsets"]
 
 FORMAT = "emt-tree-1"
 
@@ -327,6 +327,15 @@ def offsets(n_numeric: int, n_levels: Sequence[int]) -> np.ndarray:
     return (n_numeric + np.cumsum([0, *n_levels])[:-1]).astype(np.int32)
 
 
+def check_memory(leaf_capacity: int, budget: int | None, variant: str, scorer: str, router: str, eviction: str) -> None:
+    """Refuse impossible options of a memory, whatever its keys."""
+    check_counts(1, leaf_capacity=leaf_capacity, budget=1 if budget is None else budget)
+    check_choice(("as_run", "as_printed"), variant=variant)
+    check_choice(("self_consistent", "interaction"), scorer=scorer)
+    check_choice(("eigen", "random"), router=router)
+    check_choice(("lru", "fifo"), eviction=eviction)
+
+
 def make_state(
     n_features: int,
     leaf_capacity: int,
@@ -344,15 +353,11 @@ def make_state(
 ) -> Tree:
     """Check a tree's options and return its empty state, with room for about so many memories before it must grow."""
     check_counts(0, n_features=n_features, n_actions=n_actions)
-    check_counts(1, leaf_capacity=leaf_capacity, budget=1 if budget is None else budget)
+    check_memory(leaf_capacity, budget, variant, scorer, router, eviction)
     for levels in n_levels:
         check_counts(1, n_levels=levels)
     if n_features + len(n_levels) + n_actions == 0:
         raise ValueError("a key needs something: n_features, n_levels and n_actions are all empty")
-    check_choice(("as_run", "as_printed"), variant=variant)
-    check_choice(("self_consistent", "interaction"), scorer=scorer)
-    check_choice(("eigen", "random"), router=router)
-    check_choice(("lru", "fifo"), eviction=eviction)
     check_choice(("float64", "float32"), dtype=dtype)
     if not (np.isfinite(eta) and eta > 0):
         raise ValueError(f"eta must be a positive number, not {eta}")

@@ -81,7 +81,7 @@ def _play(block: Block, seed: int) -> Row:
         started = time.perf_counter()
         rewards = np.asarray(evaluate(learner, environment))
         seconds = time.perf_counter() - started
-        if rewards.shape != (len(environment),) or not np.isin(rewards, (0, 1)).all():
+        if rewards.shape != (len(environment),) or not ((rewards == 0) | (rewards == 1)).all():
             raise ValueError(f"learner {block.learner} gave no 0 or 1 for each of {len(environment)} steps")
     except Exception as error:
         lines = traceback.format_exception(error)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from emt._kernels.explore import epsilon_greedy
@@ -11,9 +13,9 @@ from emt._kernels.state import Tree
 from emt.arguments import check_shares
 from emt.bandit import Context, Environment, Space
 from emt.learners.base import Learner
-from emt.tree import make_state, offsets
+from emt.tree import check_memory, make_state, offsets
 
-__all__ = ["EMT", "make_memory"]
+__all__ = ["EMT", "make_memory", "memory_options"]
 
 
 class EMT(Learner):
@@ -51,7 +53,7 @@ class EMT(Learner):
         check_shares(epsilon=epsilon)
         self.epsilon, self.leaf_capacity, self.budget = epsilon, leaf_capacity, budget
         self.variant, self.scorer, self.router, self.eviction = variant, scorer, router, eviction
-        make_memory(self, Space(1, (), 1), seed=0)  # refuses what is impossible
+        check_memory(**memory_options(self))
 
     def start(self, space: Space, seed: int, n_steps: int = 200) -> None:
         """Begin with an empty tree, with room for the memories of so many steps."""
@@ -84,9 +86,14 @@ class EMT(Learner):
         return stream.rewards
 
 
-def make_memory(learner: Learner, space: Space, seed: int, n_steps: int = 1) -> Tree:
+def memory_options(learner: Learner) -> dict[str, Any]:
+    """Return the options of a learner's memory."""
+    names = ("leaf_capacity", "budget", "variant", "scorer", "router", "eviction")
+    return {name: getattr(learner, name) for name in names}
+
+
+def make_memory(learner: Learner, space: Space, seed: int, n_steps: int) -> Tree:
     """Return the empty tree that a learner's options describe, in single precision."""
-    options = {name: getattr(learner, name) for name in MEMORY_OPTIONS}
     return make_state(
         space.n_numeric,
         seed=seed,
@@ -95,8 +102,5 @@ def make_memory(learner: Learner, space: Space, seed: int, n_steps: int = 1) -> 
         eta=0.001,  # the paper names none; of 1e-4 to 1, this is where as printed does well on small sets and wide ones
         dtype="float32",
         n_memories=n_steps,
-        **options,
+        **memory_options(learner),
     )
-
-
-MEMORY_OPTIONS = ("leaf_capacity", "budget", "variant", "scorer", "router", "eviction")

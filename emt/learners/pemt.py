@@ -11,9 +11,9 @@ from emt._kernels.play import make_stream, play_pemt
 from emt.arguments import check_counts, check_shares
 from emt.bandit import Context, Environment, Space
 from emt.learners.base import Learner
-from emt.learners.emt import make_memory
+from emt.learners.emt import make_memory, memory_options
 from emt.learners.parametric import make_model
-from emt.tree import offsets
+from emt.tree import check_memory, offsets
 
 __all__ = ["PEMT"]
 
@@ -58,7 +58,7 @@ class PEMT(Learner):
         self.epsilon, self.leaf_capacity, self.budget = epsilon, leaf_capacity, budget
         self.variant, self.scorer, self.router, self.eviction = variant, scorer, router, eviction
         self.max_bytes = max_bytes
-        make_memory(self, Space(1, (), 1), seed=0)  # refuses what is impossible
+        check_memory(**memory_options(self))
 
     def start(self, space: Space, seed: int, n_steps: int = 200) -> None:
         """Begin with an empty tree, with room for the memories of so many steps, and all weights 0."""
