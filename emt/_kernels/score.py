@@ -129,7 +129,7 @@ def argmin(tree: Tree, start: int, n: int) -> int:
     score = tree.work[SCORE, start : start + filled(n)]
     lowest = least(score)
     if lowest != -np.inf:
-        return start + any_least(score, lowest, tree.count)
+        return start + min(any_least(score, lowest, tree.count), n - 1)  # where all overflow, all are infinite
     latest, position = -1, -1
     for k in range(start, start + n):
         serial = tree.memories[tree.candidate[k]].serial
@@ -154,11 +154,12 @@ def any_least(values: np.ndarray, lowest: float, rng: Any) -> int:
     for k in range(len(values)):
         n_tied = np.int32(n_tied + (np.int32(1) if values[k] == lowest else np.int32(0)))
     skip = int(uniform(rng) * n_tied) if n_tied > 1 else 0
-    k = 0
-    while values[k] != lowest or skip > 0:
-        skip -= values[k] == lowest
-        k += 1
-    return k
+    for k in range(len(values)):
+        if values[k] == lowest:
+            if skip == 0:
+                return k
+            skip -= 1
+    return len(values) - 1  # not a number
 
 
 @njit_inline
@@ -179,9 +180,9 @@ def _combine(
     zero = score.dtype.type(0)
     for k in range(len(score)):
         s = same[k] if actions[k] == action else other[k] + share
-        clipped = s if s > zero else zero
-        clipped = clipped if clipped < most else most
-        score[k] = clipped if abs(s) < np.inf else s
+        clipped = s if s < most else most  # where numbers overflow, NaN too
+        clipped = clipped if clipped > zero else zero
+        score[k] = s if abs(s) == np.inf else clipped
 
 
 @njit_inline

@@ -75,7 +75,7 @@ def _alternative(tree: Tree, start: int, n: int, best: int, value: float) -> tup
     lowest = least(error)
     for k in range(end - start):
         rank[k] = score[k] if error[k] == lowest else np.float32(np.inf)
-    return start + any_least(rank, least(rank), tree.count), lowest
+    return start + min(any_least(rank, least(rank), tree.count), n - 1), lowest
 
 
 @njit

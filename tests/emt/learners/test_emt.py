@@ -9,7 +9,7 @@ import yaml
 
 from emt import Context, EigenMemoryTree, Environment, Space, evaluate
 from emt._kernels.explore import sample
-from emt.data import load
+from emt.data import from_arrays, load
 from emt.evaluate import run_seed, step_by_step
 from emt.learners import EMT
 
@@ -144,3 +144,12 @@ def test_a_loop_of_ones_own_earns_what_evaluate_says():
         rewards.append(int(action == label))
         learner.learn(context, action, float(rewards[-1]), float(p[action]))
     assert rewards == evaluate(EMT(), environment).tolist()
+
+
+@pytest.mark.parametrize("size", [1e10, 1e20, 3e38])
+@pytest.mark.parametrize("options", [{}, {"variant": "as_printed"}, {"scorer": "interaction"}, {"budget": 50}])
+def test_columns_so_large_that_scores_overflow_do_no_harm(size, options):
+    rng = np.random.default_rng(0)
+    x = np.column_stack([rng.random((300, 2)), np.full(300, size)])
+    environment = Environment(from_arrays(x, rng.integers(3, size=300), name="huge"), seed=0)
+    assert len(evaluate(EMT(leaf_capacity=20, **options), environment)) == 300
