@@ -9,7 +9,7 @@ from typing import Any
 
 import numba
 
-__all__ = ["njit", "njit_inline", "njit_new", "njit_numbers", "njit_strict"]
+__all__ = ["njit", "njit_inline", "njit_new", "njit_strict"]
 
 #: A digest of every kernel's source. Numba looks only at the file that defines a function, and would go on using a
 #: cached caller after one of its callees in another file has changed.
@@ -57,11 +57,6 @@ def njit_new(function: Callable) -> Any:
 def njit_inline(function: Callable) -> Any:
     """Like `njit`, but written out wherever it is called: for inner loops that cost no more than a call would."""
     return _cached(function, SUMS, inline="always")
-
-
-def njit_numbers(function: Callable) -> Any:
-    """Like `njit`, for kernels that never meet NaN: the least of many numbers is found in vectors, too."""
-    return _cached(function, SUMS | {"nnan", "nsz"})
 
 
 def njit_strict(function: Callable) -> Any:

@@ -66,7 +66,7 @@ def allocate_linear(
         norm=np.zeros(n_weights, np.float32),
         feature=np.zeros(n_features, np.int64),
         value=np.zeros(n_features, np.float32),
-        rate=np.zeros(n_features + 2, np.float32),
+        rate=np.zeros(n_features + 2, np.float32),  # two more: the constant's and the memory's
     )
 
 

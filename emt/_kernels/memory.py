@@ -8,11 +8,11 @@ from emt._kernels.compile import njit
 from emt._kernels.leaf import attach, split_leaf
 from emt._kernels.recency import enlist, evict, touch
 from emt._kernels.route import route
-from emt._kernels.score import action_scores, argmin, filled, least, prepare_query, scan, squared_norm
+from emt._kernels.score import action_scores, argmin, least, prepare_query, scan, squared_norm
 from emt._kernels.scorer import update_scorer
-from emt._kernels.state import NONE, PAGE, SCORE, Tree, grow
+from emt._kernels.state import NONE, PAGE, SCORE, Tree, filled, grow
 
-__all__ = ["learn", "make_room", "predict_actions", "query"]
+__all__ = ["has_room", "learn", "make_room", "predict_actions", "query"]
 
 
 @njit

@@ -12,7 +12,7 @@ import numpy as np
 
 from emt._kernels.compile import njit, njit_new
 from emt._kernels.rng import normal, shuffle, uniform
-from emt._kernels.state import Tree
+from emt._kernels.state import Tree, filled
 
 __all__ = ["random_direction", "top_eigen"]
 
@@ -91,12 +91,6 @@ def _oja_epoch(
 
 
 @njit
-def _padded(n: int) -> int:
-    """Return the next multiple of 32: Oja's inner loop has no odd ends then, and they would take half its time."""
-    return -(-n // 32) * 32
-
-
-@njit
 def _normalise(v: np.ndarray) -> None:
     total = 0.0
     for i in range(len(v)):
@@ -109,7 +103,7 @@ def _normalise(v: np.ndarray) -> None:
 @njit_new
 def _centred(tree: Tree, memories: np.ndarray, n: int) -> np.ndarray:
     """Return the numeric coordinates less their means, one row per coordinate, filled up with zeros."""
-    centred = np.zeros((tree.config.n_numeric, _padded(n)), tree.numeric.dtype)
+    centred = np.zeros((tree.config.n_numeric, filled(n)), tree.numeric.dtype)
     for i in range(len(centred)):
         mean = 0.0
         for k in range(n):
@@ -137,7 +131,7 @@ def _levels(tree: Tree, memories: np.ndarray, n: int) -> np.ndarray:
 def _gram(centred: np.ndarray, levels: np.ndarray, n: int) -> np.ndarray:
     """Return all inner products of the centred keys."""
     real = centred.dtype.type
-    gram = np.zeros((n, _padded(n)), centred.dtype)
+    gram = np.zeros((n, filled(n)), centred.dtype)
     for k in range(n):
         row = gram[k]
         for j in range(len(levels)):
@@ -177,7 +171,7 @@ def _add_products(row: np.ndarray, centred: np.ndarray, k: int) -> None:
 @njit_new
 def _start_projections(centred: np.ndarray, levels: np.ndarray, start: np.ndarray, n: int) -> np.ndarray:
     """Return <c_k, v_0> for every memory."""
-    projection = np.zeros(_padded(n), centred.dtype)
+    projection = np.zeros(filled(n), centred.dtype)
     for j in range(len(levels)):
         for k in range(n):
             projection[k] += start[levels[j, k]]

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from emt._kernels.compile import njit, njit_inline, njit_numbers
+from emt._kernels.compile import njit, njit_inline
 from emt._kernels.leaf import list_rows
 from emt._kernels.rng import uniform
-from emt._kernels.state import DISTANCE, FAR, NEAR, OTHER, ROUND, SAME, SCORE, Tree
+from emt._kernels.state import DISTANCE, FAR, NEAR, OTHER, SAME, SCORE, Tree, filled
 
 __all__ = [
-    *("MAX_SCORE", "action_scores", "any_least", "argmin", "filled"),
+    *("MAX_SCORE", "action_scores", "any_least", "argmin"),
     *("least", "prepare_query", "scan", "squared_norm"),
 ]
 
@@ -57,12 +57,6 @@ def prepare_query(tree: Tree, numeric: np.ndarray, codes: np.ndarray) -> None:
         tree.query_own[a, 1] = dense + levels + w_a[a]
 
 
-@njit_inline
-def filled(n: int) -> int:
-    """Return the length of a leaf's candidates, filled up with infinite scores."""
-    return (n + ROUND - 1) // ROUND * ROUND
-
-
 @njit
 def scan(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndarray) -> int:
     """Score a leaf's memories for a query of their own action (``same``) and of any other (``other``), once per query.
@@ -79,7 +73,7 @@ def scan(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndarray) -> int:
         nearest = _scan_products(tree, start, n, numeric, codes)
     else:
         nearest = _scan_differences(tree, start, n, codes)
-    for k in range(start + n, end):
+    for k in range(start + n, end):  # what fills up is further away than anything
         tree.candidate[k] = tree.candidate_action[k] = 0
         tree.work[DISTANCE, k] = 0
         tree.work[SAME, k] = tree.work[OTHER, k] = np.inf
@@ -138,7 +132,7 @@ def argmin(tree: Tree, start: int, n: int) -> int:
     return position
 
 
-@njit_numbers
+@njit
 def least(values: np.ndarray) -> float:
     """Return the least of many numbers."""
     lowest = values[0]

@@ -6,8 +6,8 @@ import numpy as np
 
 from emt._kernels.compile import njit
 from emt._kernels.rng import uniform
-from emt._kernels.score import MAX_SCORE, any_least, argmin, filled, least
-from emt._kernels.state import RANK, SCORE, Tree
+from emt._kernels.score import MAX_SCORE, any_least, argmin, least
+from emt._kernels.state import RANK, SCORE, Tree, filled
 
 __all__ = ["update_scorer"]
 

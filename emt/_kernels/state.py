@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from emt._kernels.compile import njit_inline
+
 __all__ = [
-    *("DISTANCE", "FAR", "NEAR", "NONE", "OTHER", "PAGE", "RANK", "ROUND", "SAME", "SCORE"),
-    *("Tree", "allocate", "grow", "room"),
+    *("DISTANCE", "FAR", "NEAR", "NONE", "OTHER", "PAGE", "RANK", "SAME", "SCORE"),
+    *("Tree", "allocate", "filled", "grow", "room"),
 ]
 
 NONE = -1  # no memory, no node: the end of a linked list
@@ -88,7 +90,7 @@ MEMORY = [
 ]
 
 DISTANCE, NEAR, FAR, SAME, OTHER, SCORE, RANK = range(7)  # rows of Tree.work
-ROUND = 32  # a leaf's candidates are filled up to a multiple of this: loops over them have no odd ends
+ROUND = 32  # rows of numbers about a leaf's memories are filled up to a multiple of this
 
 
 #: The arrays of a tree with one entry per row.
@@ -203,6 +205,12 @@ def grow(tree: Tree) -> Tree:
     tree.count["free_page"] = old
     tree.count["free_pages"] += old
     return tree
+
+
+@njit_inline
+def filled(n: int) -> int:
+    """Return the next multiple of 32: loops over so many have no odd ends, which would take as long as the rest."""
+    return (n + ROUND - 1) // ROUND * ROUND
 
 
 def room(n_rows: int, real: np.dtype) -> dict[str, np.ndarray]:
