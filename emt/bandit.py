@@ -46,8 +46,9 @@ class Space:
 class Environment:
     """The bandit that a classification dataset becomes.
 
-    At most ``horizon`` rows are taken at random, once per dataset: every seed sees the same rows, and a seed changes
-    their order only. Each numeric column of the taken rows is scaled by 1 / (max - min), without a shift; a constant
+    At most ``horizon`` rows are taken at random, once per dataset: every seed sees the same rows. A seed changes their
+    order, and the dice of exploration: one uniform number per step, the same for every learner, so that learners are
+    compared on the same rows with the same dice. Each numeric column of the taken rows is scaled by 1 / (max - min), without a shift; a constant
     column stays as it is. An action is right (reward 1) when it is the row's label.
 
     Parameters
@@ -55,7 +56,7 @@ class Environment:
     dataset : Dataset
         Where the rows come from.
     seed : int
-        Which order.
+        Which order of the rows, and which dice.
     horizon : int
         Number of interactions at most.
 
@@ -67,6 +68,10 @@ class Environment:
         The codes of the categorical columns, in the order of the stream.
     labels : ndarray of int32, shape (n_steps,)
         The right action of each step.
+    dice : ndarray of float64, shape (n_steps,)
+        The uniform number in [0, 1) that decides, with a learner's probabilities, which action each step takes.
+    learner_seed : int
+        Seed of a learner's own randomness (where a memory splits, how it breaks ties), the same for every learner.
     space : Space
         The shape of the contexts and the number of actions.
 
@@ -87,6 +92,8 @@ class Environment:
         rows = _taken(dataset, horizon)
         order = np.random.default_rng(seed_sequence("order", dataset.name, seed)).permutation(len(rows[0]))
         self.numeric, self.categorical, self.labels = (column[order] for column in rows)
+        self.dice = np.random.default_rng(seed_sequence("dice", dataset.name, seed)).random(len(order))
+        self.learner_seed = int(seed_sequence("learner", dataset.name, seed).generate_state(1, np.uint64)[0])
         self.space = Space(self.numeric.shape[1], tuple(int(n) for n in dataset.n_levels), dataset.n_classes)
 
     def __len__(self) -> int:

@@ -16,7 +16,7 @@ from joblib import Parallel, delayed
 from emt._kernels.explore import sample
 from emt.bandit import Environment
 from emt.data import Dataset
-from emt.evaluate import evaluate, step_by_step
+from emt.evaluate import evaluate
 from emt.learners.base import Learner
 
 __all__ = ["CHECKS", "check_learner"]
@@ -70,16 +70,15 @@ def check_probabilities(learner: Learner) -> None:
     learner = _copy(learner)
     for environment in _environments().values():
         n_actions = environment.space.n_actions
-        draws = np.random.default_rng(0).random(len(environment))
         learner.start(environment.space, seed=0)
-        for draw, (context, label) in zip(draws, environment, strict=True):
+        for die, (context, label) in zip(environment.dice, environment, strict=True):
             p = learner.predict(context, n_actions)
             _require(isinstance(p, np.ndarray), learner, f"predicts an array, not {p!r}")
             _require(p.shape == (n_actions,), learner, f"predicts one probability an action; its shape is {p.shape}")
             _require(p.dtype.kind == "f" and bool(np.isfinite(p).all()), learner, f"predicts finite floats, not {p}")
             _require(bool((p >= 0).all()), learner, f"predicts no negative probability: {p}")
             _require(abs(p.sum() - 1) < 1e-6, learner, f"predicts probabilities that sum to 1, not to {p.sum()}")
-            action = int(sample(p, draw))
+            action = int(sample(p, die))
             learner.learn(context, action, float(action == label), float(p[action]))
         learner.finish()
 
@@ -115,16 +114,15 @@ def check_start(learner: Learner) -> None:
 def check_two_at_once(learner: Learner) -> None:
     """Check that two of them can take turns on two streams: their state is their own."""
     environments = [_environment(seed) for seed in (0, 1)]
-    alone = [step_by_step(_copy(learner), environment, seed=0) for environment in environments]
+    alone = [Learner.play(_copy(learner), environment, seed=0) for environment in environments]
     pair = [_copy(learner) for _ in environments]
-    draws = np.random.default_rng(0).random(len(environments[0]))
     together: list[list[int]] = [[], []]
     for one, environment in zip(pair, environments, strict=True):
         one.start(environment.space, seed=0)
-    for draw, *steps in zip(draws, *environments, strict=True):
-        for one, rewards, (context, label) in zip(pair, together, steps, strict=True):
+    for *steps, dice in zip(*environments, zip(*(each.dice for each in environments), strict=True), strict=True):
+        for one, rewards, (context, label), die in zip(pair, together, steps, dice, strict=True):
             probabilities = one.predict(context, environments[0].space.n_actions)
-            action = int(sample(probabilities, draw))
+            action = int(sample(probabilities, die))
             rewards.append(int(action == label))
             one.learn(context, action, float(rewards[-1]), float(probabilities[action]))
     for one, rewards, expected in zip(pair, together, alone, strict=True):
@@ -154,13 +152,11 @@ def check_spaces(learner: Learner) -> None:
 
 
 def check_play(learner: Learner) -> None:
-    """Check that a play of its own, where there is one, earns exactly what the step-by-step loop earns."""
-    if getattr(learner, "play", None) is None:
-        return
+    """Check that a play of its own earns exactly what the step-by-step loop earns."""
     for name, environment in {**_environments(), "long": _environment(n_rows=400)}.items():
         for seed in (0, 2**64 - 1):
-            played = _copy(learner).play(environment, seed)  # type: ignore[attr-defined]
-            looped = step_by_step(_copy(learner), environment, seed)
+            played = _copy(learner).play(environment, seed)
+            looped = Learner.play(_copy(learner), environment, seed)
             _same(played, looped, learner, f"plays exactly as it does step by step ({name})")
 
 
@@ -170,7 +166,7 @@ def check_inputs(learner: Learner) -> None:
         arrays = environment.numeric, environment.categorical, environment.labels
         before = [array.copy() for array in arrays]
         evaluate(_copy(learner), environment)
-        step_by_step(_copy(learner), environment, seed=0)
+        Learner.play(_copy(learner), environment, seed=0)
         for array, old in zip(arrays, before, strict=True):
             _require(np.array_equal(array, old), learner, "leaves the arrays of contexts and labels as they are")
 

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 __all__ = ["FORMAT", "SCHEMA", "LogError", "append", "compact", "read", "read_manifest", "unpack", "write_manifest"]
 
-FORMAT = 1  # a part of every run's key: a change of what a run means is a new number
+FORMAT = 2  # a part of every run's key: a change of what a run means is a new number
 
 SCHEMA = pa.schema(
     {

@@ -94,7 +94,9 @@ def learn(
                 prepare_query(tree, numeric, codes)
                 start = scan(tree, leaf, numeric, codes)
                 action_scores(tree, start, n, action)
+            state = tree.count.rng
             touch(tree, tree.candidate[argmin(tree, start, n)])
+            tree.count.rng = state  # a tie uses no number up: a budget that is never reached changes nothing
         if known and tree.config.as_run:  # a key that is stored already is not stored again
             return
     memory = attach(tree, leaf)

@@ -24,19 +24,18 @@ class Stream(NamedTuple):
     numeric: np.ndarray
     codes: np.ndarray
     labels: np.ndarray
-    draws: np.ndarray
+    dice: np.ndarray
     rewards: np.ndarray
     remembered: np.ndarray
     values: np.ndarray
     probabilities: np.ndarray
 
 
-def make_stream(numeric: np.ndarray, codes: np.ndarray, labels: np.ndarray, n_actions: int, seed: int) -> Stream:
+def make_stream(numeric: np.ndarray, codes: np.ndarray, labels: np.ndarray, dice: np.ndarray, n_actions: int) -> Stream:
     """Return a stream that has not begun."""
     n = len(labels)
     remembered, values, probabilities = np.zeros((3, n_actions))
-    draws = np.random.default_rng(seed).random(n)
-    return Stream(numeric, codes, labels, draws, np.zeros(n, np.uint8), remembered, values, probabilities)
+    return Stream(numeric, codes, labels, dice, np.zeros(n, np.uint8), remembered, values, probabilities)
 
 
 @njit
@@ -80,7 +79,7 @@ def play_pemt(tree: Tree, linear: Linear, stream: Stream, epsilon: float, start:
 def _act(stream: Stream, t: int, epsilon: float) -> tuple[int, float, float]:
     """Explore epsilon-greedily; return the action, its reward and its importance weight."""
     epsilon_greedy(stream.values, epsilon, stream.probabilities)
-    action = sample(stream.probabilities, stream.draws[t])
+    action = sample(stream.probabilities, stream.dice[t])
     reward = 1.0 if action == stream.labels[t] else 0.0
     stream.rewards[t] = np.uint8(reward)
     return action, reward, 1 / (len(stream.values) * stream.probabilities[action])

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from emt.bandit import Context, Space
+from emt._kernels.explore import sample
+from emt.bandit import Context, Environment, Space
 
 __all__ = ["Learner"]
 
@@ -23,8 +24,7 @@ class Learner(ABC):
     """Base of all learners, ours and yours.
 
     A subclass keeps its constructor's arguments under their own names, and that is all it needs for `params`.
-    It may also have a compiled ``play(environment, seed) -> rewards`` that runs a whole stream at once;
-    `emt.evaluate` uses it where there is one, and it must give exactly the rewards of the step-by-step loop.
+    It may override `play` with a compiled loop, which must give exactly the rewards of the one here.
 
     Attributes
     ----------
@@ -53,6 +53,33 @@ class Learner(ABC):
 
     def finish(self) -> None:  # noqa: B027 (most learners hold nothing)
         """Release what `start` acquired from outside Python; the runner calls it after a stream."""
+
+    def play(self, environment: Environment, seed: int) -> np.ndarray:
+        """Run a whole stream from a fresh start: predict, act by the environment's dice, learn.
+
+        Parameters
+        ----------
+        environment : Environment
+            The stream.
+        seed : int
+            Seed of the learner's own randomness.
+
+        Returns
+        -------
+        ndarray of uint8, shape (n_steps,)
+            The reward, 0 or 1, of each step.
+        """
+        rewards = np.zeros(len(environment), dtype=np.uint8)
+        self.start(environment.space, seed)
+        try:
+            for step, (context, label) in enumerate(environment):
+                probabilities = self.predict(context, environment.space.n_actions)
+                action = int(sample(probabilities, environment.dice[step]))
+                rewards[step] = action == label
+                self.learn(context, action, float(rewards[step]), float(probabilities[action]))
+        finally:
+            self.finish()
+        return rewards
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.params.items() if name != "class")

@@ -78,7 +78,9 @@ class EMT(Learner):
         """Run a whole stream, compiled."""
         self.start(environment.space, seed, len(environment))
         codes = environment.categorical + self._offsets
-        stream = make_stream(environment.numeric, codes, environment.labels, environment.space.n_actions, seed)
+        stream = make_stream(
+            environment.numeric, codes, environment.labels, environment.dice, environment.space.n_actions
+        )
         step = 0
         while step < len(environment):
             self._tree = make_room(self._tree)

@@ -70,7 +70,9 @@ class Parametric(Learner):
         """Run a whole stream, compiled."""
         self.start(environment.space, seed)
         codes = environment.categorical + self._offsets
-        stream = make_stream(environment.numeric, codes, environment.labels, environment.space.n_actions, seed)
+        stream = make_stream(
+            environment.numeric, codes, environment.labels, environment.dice, environment.space.n_actions
+        )
         play_parametric(self._model, stream, self.epsilon)
         return stream.rewards
 

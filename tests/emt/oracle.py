@@ -114,7 +114,9 @@ class Oracle:
         if leaf.M:
             self.update_scorer(leaf.M, new, weight)
             if self.lru:
+                state = self.rng.state
                 self.retrieve(leaf, new)
+                self.rng.state = state  # a tie uses no number up
             if self.as_run and known:
                 return
         leaf.M.append(new)

@@ -76,6 +76,20 @@ def test_iterating_gives_the_rows_in_order(mixed):
         assert label == environment.labels[step]
 
 
+def test_dice_and_the_learners_seed_come_from_dataset_and_seed():
+    X, y = np.arange(50.0)[:, None], np.arange(50) % 2
+    made = {
+        (name, seed): Environment(from_arrays(X, y, name=name), seed) for name in ("one", "other") for seed in (0, 1)
+    }
+    assert len({environment.dice.tobytes() for environment in made.values()}) == 4
+    assert len({environment.learner_seed for environment in made.values()}) == 4
+    again = Environment(from_arrays(X, y, name="one"), 0, horizon=20)
+    np.testing.assert_array_equal(again.dice, made["one", 0].dice[:20], "a shorter stream has the first of them")
+    assert again.learner_seed == made["one", 0].learner_seed
+    assert all(0 <= environment.learner_seed < 2**64 for environment in made.values())
+    assert all(((environment.dice >= 0) & (environment.dice < 1)).all() for environment in made.values())
+
+
 def test_the_order_is_the_same_in_another_process_and_after_other_environments():
     code = "from emt import Environment; from emt.data import load; e = Environment(load('wine'), 5, 60)"
     code += "; print(e.labels.tolist())"

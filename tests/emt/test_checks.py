@@ -1,5 +1,6 @@
 """Every learner of conf/ passes every check, and every check finds the fault that it is there for."""
 
+import copy
 import itertools
 import os
 import sys
@@ -147,7 +148,9 @@ class NeedsNumbers(Table):
 
 class PlaysAnotherGame(Table):
     def play(self, environment, seed):
-        return checks.step_by_step(self, environment, seed + 1)
+        environment = copy.copy(environment)
+        environment.dice = 1 - environment.dice
+        return super().play(environment, seed)
 
 
 class SpoilsItsInputs(Table):

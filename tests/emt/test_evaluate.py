@@ -3,8 +3,7 @@ import pytest
 
 from emt import Environment, evaluate
 from emt.data import from_arrays, load
-from emt.evaluate import run_seed, step_by_step
-from emt.learners import EMT
+from emt.learners import EMT, PEMT
 from emt.learners.base import Learner
 
 
@@ -43,7 +42,7 @@ def test_progressive_validation_predicts_before_it_learns(environment):
     learner = Recorder()
     rewards = evaluate(learner, environment)
     start, *steps, finish = learner.told
-    assert start == ("start", environment.space, run_seed(learner, environment))
+    assert start == ("start", environment.space, environment.learner_seed)
     assert finish == ("finish",)
     assert [step[0] for step in steps] == ["predict", "learn"] * 50
     for t, (asked, told) in enumerate(zip(steps[::2], steps[1::2], strict=True)):
@@ -64,12 +63,12 @@ def test_actions_are_drawn_with_their_probabilities(environment):
     taken = []
     for seed in range(40):
         learner = Recorder(number=2)
-        step_by_step(learner, environment, seed)
+        evaluate(learner, Environment(environment.dataset, seed))
         taken += [step[2] for step in learner.told if step[0] == "learn"]
     np.testing.assert_allclose(np.bincount(taken) / 2000, [0.15, 0.15, 0.7], atol=0.03)
 
 
-def test_a_compiled_play_is_used_where_there_is_one(environment):
+def test_a_play_of_its_own_is_used(environment):
     class Plays(Recorder):
         def play(self, environment, seed):
             return np.full(len(environment), 7, np.uint8)
@@ -84,15 +83,24 @@ def test_a_learner_that_breaks_is_finished_all_the_same(environment):
     assert learner.told[-1] == ("finish",)
 
 
-def test_a_runs_seed_comes_from_dataset_learner_and_seed(environment):
-    seeds = {
-        run_seed(learner, Environment(load(name), seed))
-        for learner in (Recorder(), Recorder(1), EMT())
-        for name in ("iris", "wine")
-        for seed in (0, 1)
-    }
-    assert len(seeds) == 12
-    assert all(0 <= seed < 2**64 for seed in seeds)
+@pytest.mark.parametrize("learner", [EMT, PEMT])
+@pytest.mark.parametrize("eviction", ["lru", "fifo"])
+@pytest.mark.parametrize("name", ["tic-tac-toe", "wine", "multiplexer-11"])
+def test_a_budget_that_is_never_reached_changes_nothing(learner, eviction, name):
+    environment = Environment(load(name), seed=0, horizon=800)
+    budget = learner(leaf_capacity=20, budget=len(environment), eviction=eviction)
+    np.testing.assert_array_equal(evaluate(budget, environment), evaluate(learner(leaf_capacity=20), environment))
+
+
+def test_all_learners_play_with_the_same_dice_and_the_same_seed(environment):
+    """What a learner is told and drawn depends on dataset and seed alone, never on its parameters."""
+    for number in (0, 1):
+        learner = Recorder(number)
+        evaluate(learner, environment)
+        assert learner.told[0][2] == environment.learner_seed
+        taken = [step[2] for step in learner.told if step[0] == "learn"]
+        shares = np.cumsum(np.where(np.arange(3) == number, 0.7, 0.15))
+        assert taken == np.searchsorted(shares, environment.dice, side="right").tolist()
 
 
 def test_the_same_run_gives_the_same_rewards_whatever_was_run_before(environment):

@@ -23,7 +23,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from experiments import store
-folder, made_by = Path(sys.argv[1]), {"identity": {"format": 1, "horizon": 50, "learners": {}, "datasets": {}}}
+folder, made_by = Path(sys.argv[1]), {"identity": {"format": 2, "horizon": 50, "learners": {}, "datasets": {}}}
 store.write_manifest(folder, made_by)
 done = len(store.read(folder))
 for seed in range(done, 10**6):

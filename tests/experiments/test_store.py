@@ -9,7 +9,7 @@ import pytest
 
 from experiments import store
 
-MADE_BY = {"identity": {"format": 1, "horizon": 50, "learners": {"emt": {"a": 1}}, "datasets": {"wine": "x"}}}
+MADE_BY = {"identity": {"format": 2, "horizon": 50, "learners": {"emt": {"a": 1}}, "datasets": {"wine": "x"}}}
 
 
 def row(seed, status="done", n_steps=50, learner="emt", message=""):

@@ -10,8 +10,7 @@ import yaml
 from emt import Context, EigenMemoryTree, Environment, Space, evaluate
 from emt._kernels.explore import sample
 from emt.data import from_arrays, load
-from emt.evaluate import run_seed, step_by_step
-from emt.learners import EMT
+from emt.learners import EMT, Learner
 
 CONF = Path(__file__).parents[3] / "conf" / "learner"
 SPACE = Space(2, (3,), 4)
@@ -59,7 +58,7 @@ def test_play_is_the_loop_step_by_step(name, options):
     environment = Environment(load(name), seed=1)
     for seed in (0, 2**64 - 1):
         played = EMT(**options).play(environment, seed)
-        looped = step_by_step(EMT(**options), environment, seed)
+        looped = Learner.play(EMT(**options), environment, seed)
         np.testing.assert_array_equal(played, looped)
 
 
@@ -89,13 +88,6 @@ def test_memory_helps():
         means[name] = np.mean([evaluate(EMT(**options), Environment(load("wine"), seed)).mean() for seed in range(5)])
     assert means["emt"] > 0.7
     assert means["ablation"] < means["emt"]
-
-
-def test_the_seed_of_a_run_is_its_name():
-    environment = Environment(load("iris"), seed=0)
-    assert run_seed(EMT(), environment) == run_seed(EMT(), environment)
-    assert run_seed(EMT(), environment) != run_seed(EMT(epsilon=0.2), environment)
-    assert run_seed(EMT(), environment) != run_seed(EMT(), Environment(load("iris"), seed=1))
 
 
 @pytest.mark.parametrize(
@@ -135,12 +127,11 @@ def test_impossible_options_are_refused_at_once(options, message):
 
 def test_a_loop_of_ones_own_earns_what_evaluate_says():
     environment, learner = Environment(load("iris"), seed=2, horizon=60), EMT()
-    seed = run_seed(learner, environment)
-    learner.start(environment.space, seed)
-    draws, rewards = np.random.default_rng(seed).random(60), []
-    for draw, (context, label) in zip(draws, environment, strict=True):
+    learner.start(environment.space, environment.learner_seed)
+    rewards = []
+    for die, (context, label) in zip(environment.dice, environment, strict=True):
         p = learner.predict(context, 3)
-        action = int(sample(p, draw))
+        action = int(sample(p, die))
         rewards.append(int(action == label))
         learner.learn(context, action, float(rewards[-1]), float(p[action]))
     assert rewards == evaluate(EMT(), environment).tolist()

@@ -7,7 +7,6 @@ import vowpalwabbit
 from emt import Context, Environment, Space, evaluate
 from emt._kernels.linear import allocate_linear, learn_linear, make_features, predict_linear
 from emt.data import load
-from emt.evaluate import step_by_step
 from emt.learners import Parametric
 from emt.learners.parametric import make_model
 from emt.tree import offsets
@@ -115,7 +114,7 @@ def test_the_fallback_learns_as_well():
     rewards = evaluate(hashed, environment)
     assert hashed.note.startswith("0.0 GiB of weights are over max_bytes")
     assert rewards.mean() > 0.5
-    np.testing.assert_array_equal(step_by_step(hashed, environment, 3), step_by_step(dense, environment, 3))
+    np.testing.assert_array_equal(rewards, evaluate(dense, environment))
     assert dense.note == ""
 
 

@@ -10,8 +10,7 @@ from emt import Environment, evaluate
 from emt._kernels.explore import epsilon_greedy, sample
 from emt._kernels.linear import learn_linear, make_features, predict_linear
 from emt.data import load
-from emt.evaluate import step_by_step
-from emt.learners import EMT, PEMT, Parametric
+from emt.learners import EMT, PEMT, Learner, Parametric
 from emt.learners.parametric import make_model
 from emt.tree import offsets
 
@@ -25,13 +24,13 @@ def by_hand(environment, seed, **options):
     memory.start(space, seed)
     model, _ = make_model(space, 2**30, constant=True)
     values, p, rewards = np.zeros(space.n_actions), np.empty(space.n_actions), []
-    for draw, (context, label) in zip(np.random.default_rng(seed).random(len(environment)), environment, strict=True):
+    for die, (context, label) in zip(environment.dice, environment, strict=True):
         memory.predict(context, space.n_actions)
         told = memory._values.copy()
         n = make_features(model, context.numeric, context.categorical + shift)
         predict_linear(model, n, told, values)
         epsilon_greedy(values, 0.1, p)
-        action = sample(p, draw)
+        action = sample(p, die)
         rewards.append(int(action == label))
         learn_linear(model, n, action, told[action], float(rewards[-1]), 1 / (space.n_actions * p[action]))
         memory.learn(context, action, float(rewards[-1]), p[action])
@@ -44,7 +43,7 @@ def test_it_is_an_emt_that_advises_a_linear_model(name, options):
     environment = Environment(load(name), seed=0)
     rewards = by_hand(environment, 5, **options)
     assert PEMT(**options).play(environment, 5).tolist() == rewards
-    assert step_by_step(PEMT(**options), environment, 5).tolist() == rewards
+    assert Learner.play(PEMT(**options), environment, 5).tolist() == rewards
 
 
 def test_the_advice_is_listened_to():
