@@ -1,6 +1,6 @@
 """Eigen Memory Trees: an online episodic memory for contextual bandits."""
 
-from emt.bandit import Context, Environment, Space
+from emt.environment import Context, Environment, Space
 from emt.evaluate import evaluate
 from emt.tree import EigenMemoryTree
 

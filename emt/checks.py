@@ -14,8 +14,8 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from emt._kernels.explore import sample
-from emt.bandit import Environment
 from emt.data import Dataset
+from emt.environment import Environment
 from emt.evaluate import evaluate
 from emt.learners.base import Learner
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emt.bandit import Environment
+from emt.environment import Environment
 from emt.learners.base import Learner
 
 __all__ = ["evaluate"]

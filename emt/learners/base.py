@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from emt._kernels.explore import sample
-from emt.bandit import Context, Environment, Space
+from emt.environment import Context, Environment, Space
 
 __all__ = ["Learner"]
 

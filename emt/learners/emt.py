@@ -11,7 +11,7 @@ from emt._kernels.memory import learn, make_room, predict_actions
 from emt._kernels.play import make_stream, play_emt
 from emt._kernels.state import Tree
 from emt.arguments import check_shares
-from emt.bandit import Context, Environment, Space
+from emt.environment import Context, Environment, Space
 from emt.learners.base import Learner
 from emt.tree import check_memory, make_state, offsets
 

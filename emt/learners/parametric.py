@@ -8,7 +8,7 @@ from emt._kernels.explore import epsilon_greedy
 from emt._kernels.linear import Linear, allocate_linear, dense_bytes, learn_linear, make_features, predict_linear
 from emt._kernels.play import make_stream, play_parametric
 from emt.arguments import check_counts, check_shares
-from emt.bandit import Context, Environment, Space
+from emt.environment import Context, Environment, Space
 from emt.learners.base import Learner
 from emt.tree import offsets
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emt.arguments import check_counts, check_shares
-from emt.bandit import Space
+from emt.environment import Space
 from emt.learners.cmt import CMT
 from emt.learners.vw import PolicyWithMemory, VWLearner
 from emt.learners.vw_parametric import parametric_policy

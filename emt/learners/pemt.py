@@ -9,7 +9,7 @@ from emt._kernels.linear import learn_linear, make_features, predict_linear
 from emt._kernels.memory import learn, make_room, predict_actions
 from emt._kernels.play import make_stream, play_pemt
 from emt.arguments import check_counts, check_shares
-from emt.bandit import Context, Environment, Space
+from emt.environment import Context, Environment, Space
 from emt.learners.base import Learner
 from emt.learners.emt import make_memory, memory_options
 from emt.learners.parametric import make_model

@@ -22,7 +22,7 @@ from vowpalwabbit import Workspace
 from vowpalwabbit.pyvw import Example
 
 from emt._kernels.explore import epsilon_greedy
-from emt.bandit import Context, Space
+from emt.environment import Context, Space
 from emt.learners.base import Learner
 
 __all__ = ["Memory", "Model", "Policy", "PolicyWithMemory", "Strategy", "VWLearner"]

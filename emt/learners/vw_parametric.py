@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emt.arguments import check_counts, check_shares
-from emt.bandit import Space
+from emt.environment import Space
 from emt.learners.vw import Policy, VWLearner
 
 __all__ = ["VWParametric", "parametric_policy"]
