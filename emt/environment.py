@@ -48,8 +48,8 @@ class Environment:
 
     At most ``horizon`` rows are taken at random, once per dataset: every seed sees the same rows. A seed changes their
     order, and the dice of exploration: one uniform number per step, the same for every learner, so that learners are
-    compared on the same rows with the same dice. Each numeric column of the taken rows is scaled by 1 / (max - min), without a shift; a constant
-    column stays as it is. An action is right (reward 1) when it is the row's label.
+    compared on the same rows with the same dice. Each numeric column of the taken rows is scaled by 1 / (max - min),
+    without a shift; a constant column stays as it is. An action is right (reward 1) when it is the row's label.
 
     Parameters
     ----------

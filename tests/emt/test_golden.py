@@ -80,8 +80,8 @@ def golden(learner: str, name: str) -> str:
 def test_rewards_are_the_golden_ones(learner, name):
     expected, found = json.loads(TABLE.read_text())[learner][name], golden(learner, name)
     assert found == expected, (
-        f"{learner} on {name} earned {found}, not {expected}. If this change was meant to move rewards, raise FORMAT in "
-        "experiments/store.py, so that no log mixes old and new runs, and write the table anew: "
+        f"{learner} on {name} earned {found}, not {expected}. If this change was meant to move rewards, raise FORMAT "
+        "in experiments/store.py, so that no log mixes old and new runs, and write the table anew: "
         "python tests/emt/test_golden.py. If it was not, it changed more than it meant to"
     )
 
