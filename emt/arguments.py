@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from numbers import Integral, Real
 
-__all__ = ["check_choice", "check_counts", "check_shares"]
+__all__ = ["check_choice", "check_counts", "check_positive", "check_shares", "check_yes_or_no"]
 
 
 def check_shares(**shares: float) -> None:
@@ -23,11 +23,26 @@ def check_shares(**shares: float) -> None:
             raise ValueError(f"{name} must be a number between 0 and 1, not {share!r}")
 
 
-def check_counts(least: int, **counts: int) -> None:
+def check_counts(least: int | None, **counts: int) -> None:
     """Refuse arguments that are not whole numbers, or too small."""
     for name, count in counts.items():
-        if isinstance(count, bool) or not isinstance(count, Integral) or count < least:
-            raise ValueError(f"{name} must be a whole number, at least {least}, not {count!r}")
+        if isinstance(count, bool) or not isinstance(count, Integral) or (least is not None and count < least):
+            at_least = "" if least is None else f", at least {least}"
+            raise ValueError(f"{name} must be a whole number{at_least}, not {count!r}")
+
+
+def check_positive(**numbers: float) -> None:
+    """Refuse arguments that are not positive, finite numbers."""
+    for name, number in numbers.items():
+        if not (isinstance(number, Real) and 0 < number < float("inf")):
+            raise ValueError(f"{name} must be a positive number, not {number!r}")
+
+
+def check_yes_or_no(**answers: bool) -> None:
+    """Refuse arguments that are neither True nor False."""
+    for name, answer in answers.items():
+        if not isinstance(answer, bool):
+            raise ValueError(f"{name} must be True or False, not {answer!r}")
 
 
 def check_choice(choices: Sequence[str], **choice: str) -> None:

@@ -1,16 +1,16 @@
 """The Eigen Memory Tree: the memory of the paper, in the paper's words.
 
-| in the paper | here |
-| --- | --- |
-| Algorithm 1: Query, Learn | `EigenMemoryTree.query`, `EigenMemoryTree.learn`; compiled in ``_kernels/memory.py``, routes in ``_kernels/route.py`` |
-| Algorithm 2: PredictScorer, UpdateScorer | ``_kernels/score.py``, ``_kernels/scorer.py`` |
-| Algorithm 3: SplitLeaf, TopEigen | ``_kernels/leaf.py``, ``_kernels/oja.py`` |
-| the memory budget | ``_kernels/recency.py`` |
-"""  # noqa: E501 (a table)
+| in the paper | plain | compiled, in ``_kernels/eigen/`` |
+| --- | --- | --- |
+| Algorithm 1: Query, Learn | `emt.reference.eigen` | ``memory.py``, ``route.py`` |
+| Algorithm 2: PredictScorer, UpdateScorer | | ``predict_scorer.py``, ``update_scorer.py`` |
+| Algorithm 3: SplitLeaf, TopEigen | | ``split.py``, ``oja.py`` |
+| the memory budget | | ``recency.py`` |
+"""
 
 from __future__ import annotations
 
-import inspect
+import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,13 +18,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from emt._kernels.memory import learn, make_room, query
-from emt._kernels.state import NONE, Tree, allocate, room
-from emt.arguments import check_choice, check_counts
+from emt._kernels.eigen.memory import learn_key, make_room, query_key
+from emt._kernels.eigen.state import NONE, PAGE, Tree, allocate, candidate_room
+from emt._kernels.vector import offsets
+from emt.options import TreeOptions
 
-__all__ = ["EigenMemoryTree", "Memory", "Retrieved", "check_memory", "make_state", "offsets"]
+__all__ = ["EigenMemoryTree", "Memory", "Retrieved"]
 
-FORMAT = "emt-tree-1"
+FORMAT = "emt-tree-2"
+FEW = 200  # memories that a new tree has room for
 
 #: The greatest size of numbers that a tree takes: Oja's method needs their fourth powers, and coin betting more.
 GREATEST = {"float64": 1e30, "float32": 1e8}
@@ -73,16 +75,38 @@ class EigenMemoryTree:
     eviction : {"lru", "fifo"}
         Which memory leaves when the budget is exceeded: the least recently used (a query uses what it finds), or the
         oldest.
+    initial_score : {"distance", "zero"}
+        Scores start from 1 - exp(-distance) and are clipped to [0, 3], or from 0 and are clipped below alone.
+    learning : {"coin", "gradient"}
+        The scorer's weights start at 0 and learn by coin betting, or at random and learn by gradient descent.
+    crossed : bool
+        Whether the scorer sees the products of context and action, too.
+    weighted : bool
+        Whether the scorer heeds the importance weight of what it learns.
+    epochs : int
+        Passes of Oja's method over a leaf that is split: one in the order of its memories, from any direction, or
+        several, each reshuffled, from a non-negative direction.
+    boundary : {"left", "right"}
+        Where a key goes that a router projects onto its very boundary.
+    splits_at : {"capacity", "above"}
+        Whether a leaf is split when it has as many memories as its capacity, or one more.
+    duplicates : {"first", "last", "both"}
+        What a key keeps that is learned again: its first value, its last, or both, of which the last answers.
+    cross_terms : {"absolute", "signed"}
+        Whether a coordinate that only one of two keys has (the other's is 0) enters the scorer with its absolute value,
+        as in the paper's time, or with its sign, as in Vowpal Wabbit today.
     eta : float
-        Step of the scorer's gradient descent, as printed. As run, coin betting needs none.
+        Step of the scorer's gradient descent; coin betting needs none.
     dtype : {"float64", "float32"}
         Precision of keys and weights. In single precision a tree is faster, and keys that round to the same are the
         same.
 
     Notes
     -----
-    *Self-consistency*: a query with a stored key returns the stored value, exactly. As run, a key that is stored
-    already is not stored again; as printed it is, and the latest one answers.
+    The choices from ``initial_score`` to ``cross_terms`` are those of the variant unless given: `emt.options`.
+
+    *Self-consistency*: a query with a stored key returns the stored value, exactly. Of several observations of one key,
+    that is the first as run and the last as printed: see ``duplicates``.
 
     A leaf is split by the median of its memories' projections. Where all projections are equal it cannot be split, and
     holds more than its capacity. A router is fitted to at most 4,096 memories.
@@ -120,25 +144,22 @@ class EigenMemoryTree:
         n_levels: Sequence[int] = (),
         n_actions: int = 0,
         eviction: str = "lru",
+        initial_score: str | None = None,
+        learning: str | None = None,
+        crossed: bool | None = None,
+        weighted: bool | None = None,
+        epochs: int | None = None,
+        boundary: str | None = None,
+        splits_at: str | None = None,
+        duplicates: str | None = None,
+        cross_terms: str | None = None,
         eta: float = 0.001,
         dtype: str = "float64",
     ):
-        self._options: dict[str, Any] = {
-            "n_features": n_features,
-            "leaf_capacity": leaf_capacity,
-            "budget": budget,
-            "variant": variant,
-            "scorer": scorer,
-            "router": router,
-            "seed": seed,
-            "n_levels": tuple(n_levels),
-            "n_actions": n_actions,
-            "eviction": eviction,
-            "eta": eta,
-            "dtype": dtype,
-        }
-        self._tree = make_state(**self._options)
-        self._offsets = offsets(n_features, n_levels)
+        given = {name: value for name, value in locals().items() if name != "self"}
+        self._options = TreeOptions(**given | {"n_levels": tuple(n_levels)})
+        self._tree = allocate(self._options, FEW)
+        self._offsets = offsets(n_features, self._options.n_levels)
 
     def learn(
         self,
@@ -165,13 +186,13 @@ class EigenMemoryTree:
             The key's action, where keys have one.
         """
         key = self._key(x, categorical, action)
-        greatest = GREATEST[self._options["dtype"]]
+        greatest = GREATEST[self._options.dtype]
         if not abs(y) <= greatest:
             raise ValueError(f"y must be a finite number of size {greatest:g} at most, not {y}")
         if not 0 <= weight <= greatest:
             raise ValueError(f"weight must be a finite number from 0 to {greatest:g}, not {weight}")
         self._tree = make_room(self._tree)
-        learn(self._tree, *key, float(y), float(weight), False)
+        learn_key(self._tree, *key, float(y), float(weight))
 
     def query(
         self,
@@ -202,32 +223,31 @@ class EigenMemoryTree:
         >>> tree.query([0.5], explain=True).score
         -inf
         """
-        memory, score = query(self._tree, *self._key(x, categorical, action))
+        memory, score = query_key(self._tree, *self._key(x, categorical, action))
         if memory == NONE:
             return None if explain else 0.0
         if explain:
             found = self._memory(memory)
             return Retrieved(found.y, found, float(score))
-        return float(self._tree.memories[memory]["value"])
+        return float(self._tree.memories.record[memory].value)
 
     def __len__(self) -> int:
-        return int(self._tree.count["memories"])
+        return int(self._tree.counts.memories)
 
     @property
     def n_leaves(self) -> int:
         """Number of leaves."""
-        return int(self._tree.count["leaves"])
+        return int(self._tree.counts.leaves)
 
     @property
     def depth(self) -> int:
         """Number of routers on the longest way from the root to a leaf."""
-        deepest, nodes = 0, [(int(self._tree.count["root"]), 0)]
-        while nodes:
-            node, depth = nodes.pop()
-            deepest = max(deepest, depth)
-            left, right = self._tree.nodes[node]["left"], self._tree.nodes[node]["right"]
-            if left != NONE:
-                nodes += [(int(left), depth + 1), (int(right), depth + 1)]
+        deepest, left = 0, [(int(self._tree.counts.root), 0)]
+        while left:
+            place, depth = left.pop()
+            deepest, node = max(deepest, depth), self._tree.nodes.node[place]
+            if node.left != NONE:
+                left += [(int(node.left), depth + 1), (int(node.right), depth + 1)]
         return deepest
 
     def memories(self) -> Iterator[Memory]:
@@ -241,15 +261,15 @@ class EigenMemoryTree:
         >>> [memory.y for memory in tree.memories()]
         [2.0, 3.0]
         """
-        memory = int(self._tree.count["oldest"])
+        memory = int(self._tree.counts.oldest)
         while memory != NONE:
             yield self._memory(memory)
-            memory = int(self._tree.memories[memory]["newer"])
+            memory = int(self._tree.memories.record[memory].newer)
 
     def save(self, path: str | Path) -> None:
         """Write the tree to a file, which `load` turns back into a tree that goes on exactly as this one would."""
         with open(path, "wb") as file:
-            header = {"format": np.array(FORMAT), "options": np.array(json.dumps(self._options))}
+            header = {"format": np.array(FORMAT), "options": np.array(json.dumps(dataclasses.asdict(self._options)))}
             np.savez_compressed(file, allow_pickle=False, **header, **_arrays(self._tree))
 
     @classmethod
@@ -269,26 +289,28 @@ class EigenMemoryTree:
         return tree
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"options": self._options, "arrays": _arrays(self._tree)}
+        return {"options": dataclasses.asdict(self._options), "arrays": _arrays(self._tree)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state["options"])  # type: ignore[misc]
         self._tree = _restore(self._tree, state["arrays"])
 
     def __repr__(self) -> str:
-        defaults = {name: p.default for name, p in inspect.signature(EigenMemoryTree).parameters.items()}
-        given = ", ".join(f"{name}={value!r}" for name, value in self._options.items() if value != defaults[name])
+        plain = dataclasses.asdict(TreeOptions(n_features=1, variant=self._options.variant))
+        plain |= {"n_features": None, "variant": "as_run"}
+        options = dataclasses.asdict(self._options).items()
+        given = ", ".join(f"{name}={value!r}" for name, value in options if value != plain[name])
         leaves = "1 leaf" if self.n_leaves == 1 else f"{self.n_leaves:,} leaves"
         return f"EigenMemoryTree({given}) with {len(self):,} memories in {leaves}, depth {self.depth}"
 
     def _key(self, x: Any, categorical: Any, action: int | None) -> tuple[np.ndarray, np.ndarray, int]:
         """Return a key in the kernels' form, or refuse it."""
-        n_features, n_levels = self._options["n_features"], self._options["n_levels"]
-        n_actions = self._options["n_actions"]
-        numeric = np.ascontiguousarray(x, dtype=self._tree.numeric.dtype)
+        options = self._options
+        n_features, n_levels, n_actions = options.n_features, options.n_levels, options.n_actions
+        numeric = np.ascontiguousarray(x, dtype=options.dtype)
         if numeric.shape != (n_features,):
             raise ValueError(f"x must have {n_features} coordinates, not shape {numeric.shape}")
-        greatest = GREATEST[self._options["dtype"]]
+        greatest = GREATEST[options.dtype]
         if not (np.abs(numeric) <= greatest).all():
             at = int(np.flatnonzero(~(np.abs(numeric) <= greatest))[0])
             found = np.asarray(x)[at]
@@ -307,101 +329,43 @@ class EigenMemoryTree:
             raise ValueError(f"action is {action}: actions are whole numbers from 0 to {n_actions - 1}")
         return numeric, (codes + self._offsets).astype(np.int32), int(action or 0)
 
-    def _memory(self, memory: int) -> Memory:
-        row = self._tree.memories[memory]
-        action = int(self._tree.action[memory]) if self._options["n_actions"] else None
-        codes = self._tree.codes[memory] - self._offsets
+    def _memory(self, row: int) -> Memory:
+        memories, options = self._tree.memories, self._options
         return Memory(
-            self._tree.numeric[memory, : self._options["n_features"]].copy(), codes, action, float(row["value"])
+            memories.numeric[row, : options.n_features].copy(),
+            memories.codes[row] - self._offsets,
+            int(memories.action[row]) if options.n_actions else None,
+            float(memories.record[row].value),
         )
 
 
-def offsets(n_numeric: int, n_levels: Sequence[int]) -> np.ndarray:
-    """Return what turns each categorical column's levels into positions among all coordinates.
-
-    Examples
-    --------
-    >>> offsets(2, [3, 5])
-    array([2, 5], dtype=int32)
-    """
-    return (n_numeric + np.cumsum([0, *n_levels])[:-1]).astype(np.int32)
-
-
-def check_memory(leaf_capacity: int, budget: int | None, variant: str, scorer: str, router: str, eviction: str) -> None:
-    """Refuse impossible options of a memory, whatever its keys."""
-    check_counts(1, leaf_capacity=leaf_capacity, budget=1 if budget is None else budget)
-    check_choice(("as_run", "as_printed"), variant=variant)
-    check_choice(("self_consistent", "interaction"), scorer=scorer)
-    check_choice(("eigen", "random"), router=router)
-    check_choice(("lru", "fifo"), eviction=eviction)
-
-
-def make_state(
-    n_features: int,
-    leaf_capacity: int,
-    budget: int | None,
-    variant: str,
-    scorer: str,
-    router: str,
-    seed: int,
-    n_levels: Sequence[int],
-    n_actions: int,
-    eviction: str,
-    eta: float,
-    dtype: str,
-    n_memories: int = 200,
-) -> Tree:
-    """Check a tree's options and return its empty state, with room for about so many memories before it must grow."""
-    check_counts(0, n_features=n_features, n_actions=n_actions)
-    check_memory(leaf_capacity, budget, variant, scorer, router, eviction)
-    for levels in n_levels:
-        check_counts(1, n_levels=levels)
-    if n_features + len(n_levels) + n_actions == 0:
-        raise ValueError("a key needs something: n_features, n_levels and n_actions are all empty")
-    check_choice(("float64", "float32"), dtype=dtype)
-    if not (np.isfinite(eta) and eta > 0):
-        raise ValueError(f"eta must be a positive number, not {eta}")
-    return allocate(
-        n_features,
-        tuple(int(n) for n in n_levels),
-        n_actions,
-        leaf_capacity=leaf_capacity,
-        budget=budget or 0,
-        touches=budget is not None and eviction == "lru",
-        as_run=variant == "as_run",
-        interaction=scorer == "interaction",
-        eigen=router == "eigen",
-        eta=eta,
-        seed=seed % 2**64,
-        dtype=dtype,
-        n_memories=min(n_memories, budget or n_memories),
-    )
-
-
-#: What a tree's file and its pickle hold; the rest of the state is room to work in.
-_SAVED = (
-    *("count", "memories", "numeric", "codes", "action", "square", "own_levels", "pages", "nodes", "router"),
-    *("weight", "coin"),
-)
-
-
 def _arrays(tree: Tree) -> dict[str, np.ndarray]:
-    return {name: np.asarray(getattr(tree, name)) for name in _SAVED}
+    """Return what a tree's file and its pickle hold; the rest of the state is options, and room to work in."""
+    parts = (tree.memories, tree.nodes, tree.scorer)
+    return {"counts": np.asarray(tree.counts), **{name: a for part in parts for name, a in part._asdict().items()}}
 
 
 def _restore(empty: Tree, arrays: dict[str, np.ndarray]) -> Tree:
     """Return the tree that `_arrays` took apart, on the basis of an empty one with the same options."""
-    for name in _SAVED:
-        expected, found = np.asarray(getattr(empty, name)), arrays[name]
-        rows = 0 if name in ("count", "weight", "coin") else 1  # only these arrays never grow
+    n_rows = {name: len(empty.memories.record) for name in empty.memories._fields}
+    for name, expected in _arrays(empty).items():
+        found = arrays[name]
+        rows = 0 if name in ("counts", "weight", "coin") else 1  # only these arrays never grow
         if found.dtype != expected.dtype or found.shape[rows:] != expected.shape[rows:]:
             raise ValueError(f"its {name} do not fit its options")
-    n = len(arrays["memories"])
-    per_row = ("numeric", "codes", "action", "square", "own_levels")
-    if any(len(arrays[name]) != n for name in per_row) or len(arrays["nodes"]) != len(arrays["router"]):
+    n_pages, n_nodes = len(arrays["page"]), len(arrays["node"])
+    if any(len(arrays[name]) != n_pages * PAGE for name in n_rows) or len(arrays["router"]) != n_nodes:
         raise ValueError("its arrays differ in length")
-    return empty._replace(
-        **{name: np.ascontiguousarray(arrays[name]) for name in _SAVED if name != "count"},
-        count=arrays["count"].reshape(1).copy()[0],
-        **room(n, empty.work.dtype),
+
+    def part(kind: Any) -> Any:
+        like = {name: np.ascontiguousarray(arrays[name]) for name in kind._fields}
+        return kind._replace(**{name: a.view(getattr(kind, name).dtype) for name, a in like.items()})
+
+    return Tree(
+        options=empty.options,
+        counts=arrays["counts"].reshape(1).copy().view(empty.counts.dtype)[0],
+        memories=part(empty.memories),
+        nodes=part(empty.nodes),
+        scorer=part(empty.scorer),
+        scratch=empty.scratch._replace(**candidate_room(n_pages, empty.scratch.score.dtype)),
     )

@@ -1,34 +1,116 @@
-"""How the kernels are compiled: once, into a cache on disk that notices changes and repairs itself."""
+"""How the kernels are compiled.
+
+A `kernel` is called from Python. It is compiled on its first call, with all that it calls, into a cache on disk that
+notices changes and repairs itself. An `inner` function is called by kernels only: its code is handed to them as it
+is, to be optimised there, once per kernel and not once per caller on the way.
+
+Numba's private parts are used here and nowhere else. Where a version lacks one, the kernels work all the same: they
+take longer to compile (`_DEFERS`) or to run (`_UNCOUNTED`), or may be out of date after a change (`_cached` warns).
+"""
 
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import codegen, cpu, types
+from numba.extending import overload
 
-__all__ = ["njit", "njit_inline", "njit_new", "njit_strict"]
+__all__ = ["by_kind", "inline", "inner", "inner_new", "inner_strict", "kernel"]
 
 #: A digest of every kernel's source. Numba looks only at the file that defines a function, and would go on using a
 #: cached caller after one of its callees in another file has changed.
-SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
+SOURCES = hashlib.sha256(
+    b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
+).hexdigest()
 
-SUMS = {"reassoc", "contract"}  # what the compiler may do: take sums in any order, and fuse them with products
+#: What the compiler may do: take sums in any order, so that they vectorise, and fuse them with products. NaN and
+#: infinity keep their meaning.
+SUMS = {"reassoc", "contract"}
+
+# A function that makes no arrays need not count who refers to them (Numba's ``_nrt``), which costs more than the work
+# where small functions hand each other dozens of arrays.
+_COUNTED, _UNCOUNTED = ({"_nrt": True}, {"_nrt": False}) if hasattr(cpu.CPUTargetOptions, "_nrt") else ({}, {})
+
+_INNER: set[str] = set()  # names of the libraries that are not optimised by themselves
 
 
-def _cached(function: Callable, fastmath: Any = False, counted: bool = False, **options: Any) -> Any:
-    """Compile on the first call; later processes load the result from disk.
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function that Python calls; later processes load it from disk."""
+    return _cached(_named(function), fastmath=SUMS, **_UNCOUNTED)
 
-    A kernel that makes no arrays need not count who refers to them. Counting (Numba's ``_nrt``) costs more than the
-    work where small kernels hand each other a tree of two dozen arrays.
+
+def inner(function: Callable[..., Any]) -> Any:
+    """Compile a function as a part of the kernels that call it."""
+    return _deferred(function, fastmath=SUMS, **_UNCOUNTED)
+
+
+def inner_new(function: Callable[..., Any]) -> Any:
+    """Like `inner`, for functions that make arrays, or call one that returns them."""
+    return _deferred(function, fastmath=SUMS, **_COUNTED)
+
+
+def inner_strict(function: Callable[..., Any]) -> Any:
+    """Like `inner`, for results that must be the same bits in every kernel: sums keep the order they are written in."""
+    return _deferred(function, fastmath=False, **_UNCOUNTED)  # said, or it would be the caller's
+
+
+def inline(function: Callable[..., Any]) -> Any:
+    """Like `inner`, but written out wherever it is called: for inner loops that cost no more than a call would."""
+    return _deferred(function, fastmath=SUMS, inline="always", **_UNCOUNTED)
+
+
+def by_kind(declaration: Callable[..., Any]) -> Any:
+    """Declare a function with an implementation for each kind of its first argument, a NamedTuple or None.
+
+    ``declaration.of(kind)`` registers an implementation. In kernels, which one it is, is decided when the kernel is
+    compiled; called from Python, the implementation runs as it is written.
     """
-    options |= {"cache": True, "error_model": "numpy", "fastmath": fastmath, "_nrt": counted}
-    dispatcher = numba.njit(**options)(function)
-    cache = dispatcher._cache
-    cache._cache_file._source_stamp = SOURCES
-    load = cache.load_overload
+    implementations: dict[Any, Callable[..., Any]] = {}
+
+    @wraps(declaration)
+    def dispatch(part: Any, *arguments: Any) -> Any:
+        return implementations[type(part)](part, *arguments)
+
+    def choose(part: Any, *_: Any) -> Callable[..., Any] | None:
+        return implementations.get(type(None) if part == types.none else getattr(part, "instance_class", None))
+
+    def of(kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            implementations[kind] = _named(function)
+            if _DEFERS:
+                _INNER.add(function.__qualname__)
+            return function
+
+        return register
+
+    jit_options = {"error_model": "numpy", "fastmath": SUMS, **_UNCOUNTED}
+    overload(dispatch, strict=False, jit_options=jit_options)(choose)
+    dispatch.of = of  # type: ignore[attr-defined]
+    return dispatch
+
+
+def _named(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a function a name that no other has: Numba names its library after it."""
+    function.__qualname__ = f"{function.__module__}.{function.__qualname__}"
+    return function
+
+
+def _cached(function: Callable[..., Any], **jit_options: Any) -> Any:
+    dispatcher = numba.njit(cache=True, error_model="numpy", **jit_options)(function)
+    try:
+        cache = dispatcher._cache
+        cache._cache_file._source_stamp = SOURCES
+        load = cache.load_overload
+    except AttributeError:
+        message = f"numba {numba.__version__} has another cache: after a change of the kernels, empty NUMBA_CACHE_DIR"
+        warnings.warn(message, stacklevel=2)
+        return dispatcher
 
     def load_or_repair(*signature: Any) -> Any:
         try:
@@ -41,24 +123,52 @@ def _cached(function: Callable, fastmath: Any = False, counted: bool = False, **
     return dispatcher
 
 
-def njit(function: Callable) -> Any:
-    """Compile a kernel whose sums may be taken in any order, so that they vectorise.
+def _deferred(function: Callable[..., Any], **jit_options: Any) -> Any:
+    """Compile without optimising, and without a way for Python to call the result."""
+    if not _DEFERS:
+        return _cached(_named(function), **jit_options)
+    _INNER.add(_named(function).__qualname__)
+    wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    dispatcher = numba.njit(error_model="numpy", **wrappers, **jit_options)(function)
 
-    NaN and infinity keep their meaning: only the order of sums is free (``reassoc``, ``contract``).
-    """
-    return _cached(function, SUMS)
+    def refuse(*_: Any, **__: Any) -> None:
+        raise TypeError(f"{function.__qualname__} is called by kernels only; call it from one")
+
+    # Without an entry in the table that Python's calls look at, each of them asks to be compiled: and is refused.
+    dispatcher.add_overload = lambda result: dispatcher.overloads.__setitem__(tuple(result.signature.args), result)
+    dispatcher._compile_for_args = refuse
+    return dispatcher
 
 
-def njit_new(function: Callable) -> Any:
-    """Like `njit`, for kernels that make arrays, or call one that returns them."""
-    return _cached(function, SUMS, counted=True)
+def _defer_optimisation() -> bool:
+    """Teach Numba to leave the libraries of inner functions to those they are linked into; return whether it can."""
+    library, context = getattr(codegen, "CPUCodeLibrary", None), getattr(cpu, "CPUContext", None)
+    make_function = getattr(getattr(numba, "_dynfunc", None), "make_function", None)
+    names = ("finalize", "_ensure_finalized", "_get_module_for_linking")
+    if not (
+        library and make_function and hasattr(context, "get_executable") and all(hasattr(library, n) for n in names)
+    ):
+        return False
+    finalize, get_executable = library.finalize, context.get_executable
+
+    def finalize_or_link(self: Any) -> None:
+        if self.name not in _INNER:
+            finalize(self)
+            return
+        for part in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(part._reload_init)
+            self._final_module.link_in(part._get_module_for_linking(), preserve=True)
+        self._finalized = True
+
+    def get_executable_or_none(self: Any, part: Any, description: Any, environment: Any) -> Any:
+        if part.name not in _INNER:
+            return get_executable(self, part, description, environment)
+        part._ensure_finalized()
+        name = description.qualname.split(".")[-1]
+        return make_function(description.lookup_module(), name, "", 0, environment, (part,))
+
+    library.finalize, context.get_executable = finalize_or_link, get_executable_or_none
+    return True
 
 
-def njit_inline(function: Callable) -> Any:
-    """Like `njit`, but written out wherever it is called: for inner loops that cost no more than a call would."""
-    return _cached(function, SUMS, inline="always")
-
-
-def njit_strict(function: Callable) -> Any:
-    """Compile a kernel that gives the same bits wherever it is inlined: its sums keep the order they are written in."""
-    return _cached(function)
+_DEFERS = _defer_optimisation()

@@ -1,16 +1,30 @@
-"""Epsilon-greedy exploration."""
+"""How an action is drawn from predicted rewards."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from emt._kernels.compile import njit
+from emt._kernels.compile import inner, kernel
+from emt._kernels.parts import explore
 
-__all__ = ["epsilon_greedy", "sample"]
+__all__ = ["EpsilonGreedy", "epsilon_greedy", "sample", "take"]
 
 
-@njit
-def epsilon_greedy(values: np.ndarray, epsilon: float, probabilities: np.ndarray) -> None:
+class EpsilonGreedy(NamedTuple):
+    """Any action with a share of epsilon, else the best: the paper's exploration."""
+
+    epsilon: float
+
+
+@explore.of(EpsilonGreedy)
+def _explore(explorer: EpsilonGreedy, values: np.ndarray, probabilities: np.ndarray) -> None:
+    share_epsilon(values, explorer.epsilon, probabilities)
+
+
+@inner
+def share_epsilon(values: np.ndarray, epsilon: float, probabilities: np.ndarray) -> None:
     """Write the probability of each action: the greedy share is split equally among tied best actions."""
     n = len(values)
     best = values[0]
@@ -26,12 +40,24 @@ def epsilon_greedy(values: np.ndarray, epsilon: float, probabilities: np.ndarray
             probabilities[a] += (1 - epsilon) / n_best
 
 
-@njit
-def sample(probabilities: np.ndarray, draw: float) -> int:
-    """Return the action in whose share of [0, 1) the draw falls."""
+@kernel
+def epsilon_greedy(values: np.ndarray, epsilon: float, probabilities: np.ndarray) -> None:
+    """Write the probability of each action, for learners that are not compiled."""
+    share_epsilon(values, epsilon, probabilities)
+
+
+@inner
+def take(probabilities: np.ndarray, die: float) -> int:
+    """Return the action in whose share of [0, 1) the die falls."""
     total = 0.0
     for a in range(len(probabilities)):
         total += probabilities[a]
-        if draw < total:
+        if die < total:
             return a
     return len(probabilities) - 1
+
+
+@kernel
+def sample(probabilities: np.ndarray, die: float) -> int:
+    """Return the action in whose share of [0, 1) the die falls, for loops in Python."""
+    return take(probabilities, die)

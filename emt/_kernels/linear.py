@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from emt._kernels.compile import njit
+from emt._kernels.compile import inner
+from emt._kernels.parts import begin, judge, learn
 
-__all__ = ["Linear", "allocate_linear", "dense_bytes", "learn_linear", "make_features", "predict_linear"]
+__all__ = ["Linear", "allocate", "dense_bytes"]
 
 #: What was asked for, and the sums that the normalised update keeps.
 MODEL = [
@@ -25,6 +26,7 @@ MODEL = [
     ("constant", "?"),
     ("total_weight", "f8"),
     ("total_norm", "f8"),
+    ("n_features", "i8"),  # of the context at hand
 ]
 
 LEARNING_RATE = np.float32(0.5)
@@ -50,15 +52,13 @@ def dense_bytes(n_inputs: int, n_actions: int) -> int:
     return 3 * 4 * (n_actions * (1 + n_inputs + n_inputs * (n_inputs + 1) // 2) + 2)
 
 
-def allocate_linear(
-    n_numeric: int, n_levels: tuple[int, ...], n_actions: int, *, constant: bool, bits: int | None
-) -> Linear:
+def allocate(n_numeric: int, n_levels: tuple[int, ...], n_actions: int, *, constant: bool, bits: int | None) -> Linear:
     """Return a model of zeros, dense or, given a number of bits, with 2**bits hashed weights."""
     n_inputs, n_active = n_numeric + sum(n_levels), n_numeric + len(n_levels)
     block = 0 if bits else 1 + n_inputs + n_inputs * (n_inputs + 1) // 2
     n_weights = (2**bits if bits else n_actions * block) + 2
     n_features = 1 + n_active + n_active * (n_active + 1) // 2
-    model = (n_inputs, n_actions, block, 2**bits - 1 if bits else 0, constant, 0.0, 0.0)
+    model = (n_inputs, n_actions, block, 2**bits - 1 if bits else 0, constant, 0.0, 0.0, 0)
     return Linear(
         model=np.array([model], MODEL)[0],
         weight=np.zeros(n_weights, np.float32),
@@ -70,9 +70,9 @@ def allocate_linear(
     )
 
 
-@njit
-def make_features(linear: Linear, numeric: np.ndarray, codes: np.ndarray) -> int:
-    """Write the non-zero features a, xa and xxa of a context, by position in an action's block; return how many."""
+@begin.of(Linear)
+def make_features(linear: Linear, numeric: np.ndarray, codes: np.ndarray) -> None:
+    """Write the non-zero features a, xa and xxa of a context, by position in an action's block."""
     n_inputs, hashed = linear.model.n_inputs, linear.model.block == 0
     index, value = linear.feature, linear.value
     index[0], value[0] = 0, 1
@@ -95,33 +95,40 @@ def make_features(linear: Linear, numeric: np.ndarray, codes: np.ndarray) -> int
             index[n] = _hash(i + 1, j + 1) if hashed else row + j
             value[n] = _limited(x * value[m])
             n += 1
-    return n
+    linear.model.n_features = n
 
 
-@njit
+@inner
 def _limited(x: np.float32) -> np.float32:
     return max(-LARGEST, min(x, LARGEST))
 
 
-@njit
-def predict_linear(linear: Linear, n: int, memory: np.ndarray, values: np.ndarray) -> None:
-    """Write each action's predicted reward; ``memory`` holds what a memory predicts, or nothing."""
-    shared = len(linear.weight) - 2
+@judge.of(Linear)
+def predict_linear(linear: Linear, answers: np.ndarray, values: np.ndarray) -> None:
+    """Write each action's predicted reward; what a memory remembers of it, or 0, is first in its row of answers."""
+    shared, n = len(linear.weight) - 2, linear.model.n_features
     for a in range(len(values)):
         cost = _cost(linear, n, a)
         if linear.model.constant:
             cost += linear.weight[shared]
-        if len(memory):
-            cost += linear.weight[shared + 1] * np.float32(memory[a])
+        cost += linear.weight[shared + 1] * np.float32(answers[a, 0])
         values[a] = -cost
 
 
-@njit
-def learn_linear(linear: Linear, n: int, action: int, memory: float, reward: float, weight: float) -> None:
+@learn.of(Linear)
+def learn_linear(
+    linear: Linear,
+    numeric: np.ndarray,
+    codes: np.ndarray,
+    action: int,
+    answers: np.ndarray,
+    reward: float,
+    weight: float,
+) -> None:
     """Learn the cost (minus the reward) of the action that was taken, with this importance weight."""
-    shared = len(linear.weight) - 2
+    shared, n = len(linear.weight) - 2, linear.model.n_features
     constant = np.float32(1 if linear.model.constant else 0)
-    remembered = np.float32(memory)
+    remembered = np.float32(answers[action, 0])
     cost = _cost(linear, n, action)
     cost += linear.weight[shared] * constant + linear.weight[shared + 1] * remembered
     cost = max(np.float32(-1), min(np.float32(0), cost))
@@ -155,7 +162,7 @@ def learn_linear(linear: Linear, n: int, action: int, memory: float, reward: flo
     linear.weight[shared + 1] += update * remembered * linear.rate[n + 1]
 
 
-@njit
+@inner
 def _invariant(scale: float, step: float) -> float:
     """Return how far one example moves its prediction towards its label: as if taken in infinitely many small steps."""
     if scale * step < 1e-6:
@@ -163,7 +170,7 @@ def _invariant(scale: float, step: float) -> float:
     return (1 - np.exp(-2 * scale * step)) / step
 
 
-@njit
+@inner
 def _prepare_weight(linear: Linear, slot: int, x: float, squared_gradient: float) -> tuple[float, float]:
     """Take account of a feature's gradient and scale; return the weight's rate and the feature's normalised square."""
     size = abs(x) if abs(x) > SMALLEST else SMALLEST
@@ -177,7 +184,7 @@ def _prepare_weight(linear: Linear, slot: int, x: float, squared_gradient: float
     return rate, (size / norm) * (size / norm)
 
 
-@njit
+@inner
 def _cost(linear: Linear, n: int, action: int) -> np.float32:
     total = np.float32(0)
     if linear.model.block:
@@ -190,7 +197,7 @@ def _cost(linear: Linear, n: int, action: int) -> np.float32:
     return total
 
 
-@njit
+@inner
 def _slot(linear: Linear, action: int, index: int) -> Any:
     """Return where an action's weight of a feature is: in its block, or anywhere in the hashed table."""
     if linear.model.block:
@@ -198,6 +205,6 @@ def _slot(linear: Linear, action: int, index: int) -> Any:
     return np.int64(_hash(index, action + 1) & linear.model.mask)
 
 
-@njit
+@inner
 def _hash(i: int, j: int) -> np.uint64:
     return np.uint64((np.uint64(i) * PRIME) ^ np.uint64(j)) * PRIME

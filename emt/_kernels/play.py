@@ -1,91 +1,91 @@
-"""Whole streams in one compiled loop: predict, explore, learn.
+"""The loop: one for every learner, whatever its memory and its model.
 
-A stream with a memory stops where the tree must grow and says how far it came; the caller makes room and goes on.
+ask the memory, let the model judge what it says, explore, and let both learn from the reward of the action taken
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from emt._kernels.compile import njit, njit_inline
-from emt._kernels.explore import epsilon_greedy, sample
-from emt._kernels.linear import Linear, learn_linear, make_features, predict_linear
-from emt._kernels.memory import has_room, learn, predict_actions
-from emt._kernels.state import Tree
+from emt._kernels.compile import inner, kernel
+from emt._kernels.explore import EpsilonGreedy, take
+from emt._kernels.parts import ask, begin, explore, has_room, judge, learn
 
-__all__ = ["Stream", "make_stream", "play_emt", "play_parametric", "play_pemt"]
+__all__ = ["Bandit", "Stream", "learn_step", "make_bandit", "play", "predict_step"]
+
+
+class Bandit(NamedTuple):
+    """A learner as its parts, and what they say of each action of the context at hand."""
+
+    memory: Any  # None: no memory
+    model: Any  # None: no model
+    explorer: EpsilonGreedy
+    answers: np.ndarray  # the memory's, a row per action
+    values: np.ndarray  # predicted rewards
+    probabilities: np.ndarray
 
 
 class Stream(NamedTuple):
-    """What there is to see, the numbers that exploration draws, what comes of it, and room to work in."""
+    """What there is to see, the dice of exploration, and the rewards that come of it."""
 
     numeric: np.ndarray
     codes: np.ndarray
     labels: np.ndarray
     dice: np.ndarray
     rewards: np.ndarray
-    remembered: np.ndarray
-    values: np.ndarray
-    probabilities: np.ndarray
 
 
-def make_stream(numeric: np.ndarray, codes: np.ndarray, labels: np.ndarray, dice: np.ndarray, n_actions: int) -> Stream:
-    """Return a stream that has not begun."""
-    n = len(labels)
-    remembered, values, probabilities = np.zeros((3, n_actions))
-    return Stream(numeric, codes, labels, dice, np.zeros(n, np.uint8), remembered, values, probabilities)
+def make_bandit(memory: Any, model: Any, explorer: EpsilonGreedy, n_actions: int, n_answers: int = 1) -> Bandit:
+    """Return a learner of these parts that has seen nothing."""
+    values, probabilities = np.zeros((2, n_actions))
+    return Bandit(memory, model, explorer, np.zeros((n_actions, n_answers)), values, probabilities)
 
 
-@njit
-def play_parametric(linear: Linear, stream: Stream, epsilon: float) -> None:
-    """Play a whole stream with the parametric learner."""
-    for t in range(len(stream.labels)):
-        n = make_features(linear, stream.numeric[t], stream.codes[t])
-        predict_linear(linear, n, stream.remembered[:0], stream.values)
-        action, reward, weight = _act(stream, t, epsilon)
-        learn_linear(linear, n, action, 0.0, reward, weight)
-
-
-@njit
-def play_emt(tree: Tree, stream: Stream, epsilon: float, start: int) -> int:
-    """Play a stream with the memory alone (Algorithm 4), from a step on; return the step reached."""
+@kernel
+def play(bandit: Bandit, stream: Stream, start: int) -> int:
+    """Play a stream from a step on, until it ends or the memory must grow; return the step reached."""
     for t in range(start, len(stream.labels)):
-        if not has_room(tree):
+        if not has_room(bandit.memory):
             return t
-        predict_actions(tree, stream.numeric[t], stream.codes[t], stream.values)
-        action, reward, weight = _act(stream, t, epsilon)
-        _remember(tree, stream, t, action, reward, weight)
+        numeric, codes = stream.numeric[t], stream.codes[t]
+        _predict(bandit, numeric, codes)
+        action = take(bandit.probabilities, stream.dice[t])
+        stream.rewards[t] = action == stream.labels[t]
+        _learn(bandit, numeric, codes, action, float(stream.rewards[t]), bandit.probabilities[action])
     return len(stream.labels)
 
 
-@njit
-def play_pemt(tree: Tree, linear: Linear, stream: Stream, epsilon: float, start: int) -> int:
-    """Play a stream with the memory's predictions as a feature of the parametric learner; return the step reached."""
-    for t in range(start, len(stream.labels)):
-        if not has_room(tree):
-            return t
-        predict_actions(tree, stream.numeric[t], stream.codes[t], stream.remembered)
-        n = make_features(linear, stream.numeric[t], stream.codes[t])
-        predict_linear(linear, n, stream.remembered, stream.values)
-        action, reward, weight = _act(stream, t, epsilon)
-        learn_linear(linear, n, action, stream.remembered[action], reward, weight)
-        _remember(tree, stream, t, action, reward, weight)
-    return len(stream.labels)
+@kernel
+def predict_step(bandit: Bandit, numeric: np.ndarray, codes: np.ndarray) -> None:
+    """Write the probability of each action in a context."""
+    _predict(bandit, numeric, codes)
 
 
-@njit_inline
-def _act(stream: Stream, t: int, epsilon: float) -> tuple[int, float, float]:
-    """Explore epsilon-greedily; return the action, its reward and its importance weight."""
-    epsilon_greedy(stream.values, epsilon, stream.probabilities)
-    action = sample(stream.probabilities, stream.dice[t])
-    reward = 1.0 if action == stream.labels[t] else 0.0
-    stream.rewards[t] = np.uint8(reward)
-    return action, reward, 1 / (len(stream.values) * stream.probabilities[action])
+@kernel
+def learn_step(
+    bandit: Bandit, numeric: np.ndarray, codes: np.ndarray, action: int, reward: float, probability: float
+) -> None:
+    """Learn from the reward of an action, whatever was predicted last."""
+    begin(bandit.memory, numeric, codes)
+    begin(bandit.model, numeric, codes)
+    _learn(bandit, numeric, codes, action, reward, probability)
 
 
-@njit_inline
-def _remember(tree: Tree, stream: Stream, t: int, action: int, reward: float, weight: float) -> None:
-    """Let the tree, just asked about this step, learn from it; as printed, there are no importance weights."""
-    learn(tree, stream.numeric[t], stream.codes[t], action, reward, weight if tree.config.as_run else 1.0, True)
+@inner
+def _predict(bandit: Bandit, numeric: np.ndarray, codes: np.ndarray) -> None:
+    begin(bandit.memory, numeric, codes)
+    ask(bandit.memory, numeric, codes, bandit.answers)
+    begin(bandit.model, numeric, codes)
+    judge(bandit.model, bandit.answers, bandit.values)
+    explore(bandit.explorer, bandit.values, bandit.probabilities)
+
+
+@inner
+def _learn(
+    bandit: Bandit, numeric: np.ndarray, codes: np.ndarray, action: int, reward: float, probability: float
+) -> None:
+    weight = 1 / (len(bandit.values) * probability)  # importance: 1 for an action drawn uniformly
+    learn(bandit.model, numeric, codes, action, bandit.answers, reward, weight)
+    learn(bandit.memory, numeric, codes, action, bandit.answers, reward, weight)

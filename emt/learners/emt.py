@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from emt._kernels.explore import epsilon_greedy
-from emt._kernels.memory import learn, make_room, predict_actions
-from emt._kernels.play import make_stream, play_emt
-from emt._kernels.state import Tree
+from emt._kernels.eigen.state import Tree, allocate
 from emt.arguments import check_shares
-from emt.environment import Context, Environment, Space
-from emt.learners.base import Learner
-from emt.tree import check_memory, make_state, offsets
+from emt.environment import Space
+from emt.learners.compiled import CompiledLearner
+from emt.options import MEMORY_OPTIONS, TreeOptions
 
-__all__ = ["EMT", "make_memory", "memory_options"]
+__all__ = ["EMT", "eigen_memory", "keep_options"]
 
 
-class EMT(Learner):
+class EMT(CompiledLearner):
     """Rucker, Ash, Langford, Mineiro and Momennejad. Eigen memory trees. 2022: EMT-CB, the memory alone (Algorithm 4).
 
     Every action is queried; the greedy one has the highest remembered reward. The tree's keys are context and action.
@@ -28,8 +23,9 @@ class EMT(Learner):
     epsilon : float
         Share of exploration, spread over all actions.
     leaf_capacity, budget, variant, scorer, router, eviction
-        Of the memory: see `emt.EigenMemoryTree`. As run, a memory teaches the scorer with importance weight
-        1 / (number of actions x probability of the action taken); as printed, there is none.
+        Of the memory: see `emt.EigenMemoryTree`.
+    initial_score, learning, crossed, weighted, epochs, boundary, splits_at, duplicates, cross_terms
+        Choices of the memory, those of the variant unless given: see `emt.EigenMemoryTree`.
 
     Examples
     --------
@@ -49,60 +45,42 @@ class EMT(Learner):
         scorer: str = "self_consistent",
         router: str = "eigen",
         eviction: str = "lru",
+        *,
+        initial_score: str | None = None,
+        learning: str | None = None,
+        crossed: bool | None = None,
+        weighted: bool | None = None,
+        epochs: int | None = None,
+        boundary: str | None = None,
+        splits_at: str | None = None,
+        duplicates: str | None = None,
+        cross_terms: str | None = None,
     ):
         check_shares(epsilon=epsilon)
-        self.epsilon, self.leaf_capacity, self.budget = epsilon, leaf_capacity, budget
-        self.variant, self.scorer, self.router, self.eviction = variant, scorer, router, eviction
-        check_memory(**memory_options(self))
+        self.epsilon = epsilon
+        keep_options(self, locals())
 
-    def start(self, space: Space, seed: int, n_steps: int = 200) -> None:
-        """Begin with an empty tree, with room for the memories of so many steps."""
-        self._offsets = offsets(space.n_numeric, space.n_levels)
-        self._tree = make_memory(self, space, seed, n_steps)
-        self._values = np.zeros(space.n_actions)
-
-    def predict(self, context: Context, n_actions: int) -> np.ndarray:
-        """Query every action and return the probabilities."""
-        predict_actions(self._tree, context.numeric, context.categorical + self._offsets, self._values)
-        probabilities = np.empty(n_actions)
-        epsilon_greedy(self._values, self.epsilon, probabilities)
-        return probabilities
-
-    def learn(self, context: Context, action: int, reward: float, probability: float) -> None:
-        """Remember the reward of the action in this context."""
-        self._tree = make_room(self._tree)
-        weight = 1 / (len(self._values) * probability) if self.variant == "as_run" else 1.0
-        learn(self._tree, context.numeric, context.categorical + self._offsets, action, reward, weight, False)
-
-    def play(self, environment: Environment, seed: int) -> np.ndarray:
-        """Run a whole stream, compiled."""
-        self.start(environment.space, seed, len(environment))
-        codes = environment.categorical + self._offsets
-        stream = make_stream(
-            environment.numeric, codes, environment.labels, environment.dice, environment.space.n_actions
-        )
-        step = 0
-        while step < len(environment):
-            self._tree = make_room(self._tree)
-            step = play_emt(self._tree, stream, self.epsilon, step)
-        return stream.rewards
+    def parts(self, space: Space, seed: int, n_steps: int) -> tuple[Any, Any]:
+        """Return an Eigen Memory Tree, and no model."""
+        return eigen_memory(self, space, seed, n_steps), None
 
 
-def memory_options(learner: Learner) -> dict[str, Any]:
-    """Return the options of a learner's memory."""
-    names = ("leaf_capacity", "budget", "variant", "scorer", "router", "eviction")
-    return {name: getattr(learner, name) for name in names}
+def keep_options(learner: Any, given: dict[str, Any]) -> None:
+    """Check the options of a learner's memory among its arguments, and keep them, resolved, under their names."""
+    options = TreeOptions(n_features=1, **{name: given[name] for name in MEMORY_OPTIONS})
+    for name in MEMORY_OPTIONS:
+        setattr(learner, name, getattr(options, name))
 
 
-def make_memory(learner: Learner, space: Space, seed: int, n_steps: int) -> Tree:
+def eigen_memory(learner: Any, space: Space, seed: int, n_steps: int) -> Tree:
     """Return the empty tree that a learner's options describe, in single precision."""
-    return make_state(
-        space.n_numeric,
-        seed=seed,
+    options = TreeOptions(
+        n_features=space.n_numeric,
         n_levels=space.n_levels,
         n_actions=space.n_actions,
+        seed=seed,
         eta=0.001,  # the paper names none; of 1e-4 to 1, this is where as printed does well on small sets and wide ones
         dtype="float32",
-        n_memories=n_steps,
-        **memory_options(learner),
+        **{name: getattr(learner, name) for name in MEMORY_OPTIONS},
     )
+    return allocate(options, n_steps)

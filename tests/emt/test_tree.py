@@ -12,6 +12,7 @@ import pytest
 from oracle import Oracle
 
 from emt import EigenMemoryTree
+from emt.options import CHOICES, VARIANTS
 
 SPACES = {
     "numeric": {"n_features": 3},
@@ -29,6 +30,10 @@ BUDGETS = {
     "fifo": {"budget": 15, "eviction": "fifo"},
 }
 ALGORITHMS = list(itertools.product(("as_run", "as_printed"), ("self_consistent", "interaction"), ("eigen", "random")))
+
+
+def n_bytes(tree):
+    return sum(array.nbytes for part in tree._tree[2:] for array in part)
 
 
 def draw_key(rng, space, coarse=False):
@@ -58,34 +63,35 @@ def make_pair(space, algorithm, budget, seed):
     options = dict(zip(("variant", "scorer", "router"), algorithm, strict=True)) | space | budget
     options |= {"leaf_capacity": 4, "seed": seed, "eta": 0.02}
     tree = EigenMemoryTree(**options)
-    return tree, Oracle(**options, w=tree._tree.weight)
+    return tree, Oracle(**options)
 
 
 def assert_same_step(tree, oracle, query, key, value, weight):
     found = tree.query(**query, explain=True)
-    memory, score = oracle.query(oracle.memory(*query.values()))
+    memory = oracle.query(oracle.memory(*query.values()))
     assert (found is None) == (memory is None)
     if found is not None:
+        score = oracle.predict_scorer(oracle.memory(*query.values()), memory)
         assert found.score == pytest.approx(score, abs=1e-9)
         assert found.y == memory.y
         assert found.memory.x.tolist() == memory.x[: len(found.memory.x)]
     tree.learn(y=value, weight=weight, **key)
     oracle.learn(oracle.memory(*key.values(), value), weight)
-    np.testing.assert_allclose(tree._tree.weight[: len(oracle.w)], oracle.w, rtol=1e-7, atol=1e-9)
-    assert int(tree._tree.count["rng"]) == oracle.rng.state, "not the same number of random draws"
+    np.testing.assert_allclose(tree._tree.scorer.weight[: len(oracle.w)], oracle.w, rtol=1e-7, atol=1e-9)
+    assert int(tree._tree.counts.rng) == oracle.rng.state, "not the same number of random draws"
     assert [memory.y for memory in tree.memories()] == [memory.y for memory in oracle.used]
 
 
 def assert_same_nodes(tree, oracle, row=None, node=None):
     """The same routers and boundaries, and the same memories in the same leaves."""
-    row, node = (int(tree._tree.count["root"]), oracle.root) if node is None else (row, node)
+    row, node = (int(tree._tree.counts.root), oracle.root) if node is None else (row, node)
     assert inside.is_leaf(tree, row) == (node.router is None)
     if node.router is None:
         there = inside.leaves(tree).get(row, [])
         assert sorted(memory.y for memory in there) == sorted(memory.y for memory in node.M)
         return
-    here = tree._tree.nodes[row]
-    np.testing.assert_allclose(tree._tree.router[row], node.router, atol=1e-7)
+    here = tree._tree.nodes.node[row]
+    np.testing.assert_allclose(tree._tree.nodes.router[row], node.router, atol=1e-7)
     assert here["boundary"] == pytest.approx(node.boundary, abs=1e-7)
     assert_same_nodes(tree, oracle, int(here["left"]), node.left)
     assert_same_nodes(tree, oracle, int(here["right"]), node.right)
@@ -101,6 +107,64 @@ def test_the_tree_makes_the_choices_of_the_oracle(algorithm, space, budget):
         assert_same_step(tree, oracle, *step)
     assert_same_nodes(tree, oracle)
     assert tree.n_leaves > 4, "the stream is there to split leaves"
+
+
+VALUES = {
+    **{choice.name: {choice.as_run, choice.as_printed} for choice in CHOICES},
+    "epochs": {1, 3, 40},
+    "duplicates": {"first", "last", "both"},
+    "cross_terms": {"absolute", "signed"},
+}
+TURNED = [
+    {"variant": variant, name: value}
+    for variant, preset in VARIANTS.items()
+    for name, values in VALUES.items()
+    for value in sorted(values, key=str)
+    if value != preset[name]
+]
+
+
+@pytest.mark.parametrize("turned", TURNED, ids=str)
+def test_any_one_choice_can_be_turned(turned):
+    """Each beside either variant, alone, with both scorers, with and without a budget."""
+    for seed, (scorer, budget, space) in enumerate(
+        [
+            ("self_consistent", "unbounded", "mixed and action"),
+            ("interaction", "lru", "mixed"),
+            *[("self_consistent", budget, "numeric and action") for budget in ("lru", "fifo")],
+        ]
+    ):
+        options = SPACES[space] | BUDGETS[budget] | turned
+        options |= {"scorer": scorer, "leaf_capacity": 4, "seed": seed, "eta": 0.02}
+        tree, oracle = EigenMemoryTree(**options), Oracle(**options)
+        for step in stream(seed, SPACES[space], 80):
+            assert_same_step(tree, oracle, *step)
+        assert_same_nodes(tree, oracle)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_choices_can_be_combined(seed):
+    rng = np.random.default_rng(seed)
+    options = {name: rng.choice(sorted(values, key=str)).item() for name, values in VALUES.items()}
+    options |= {"scorer": rng.choice(["self_consistent", "interaction"]).item(), "leaf_capacity": 4, "seed": seed}
+    options |= SPACES["mixed and action"] | BUDGETS[rng.choice(list(BUDGETS)).item()] | {"eta": 0.02}
+    tree, oracle = EigenMemoryTree(**options), Oracle(**options)
+    for step in stream(seed, SPACES["mixed and action"], 120):
+        assert_same_step(tree, oracle, *step)
+    assert_same_nodes(tree, oracle)
+
+
+def test_zeros_and_signs_matter_to_signed_cross_terms():
+    """Coordinates that are 0 in one key and negative in another: where the two ways part."""
+    rng = np.random.default_rng(0)
+    for terms in ("absolute", "signed"):
+        options = {"n_features": 4, "n_actions": 3, "leaf_capacity": 10, "cross_terms": terms}
+        tree, oracle = EigenMemoryTree(**options), Oracle(**options)
+        draw = lambda: np.where(rng.random(4) < 0.4, 0, rng.normal(size=4))  # noqa: E731
+        for _ in range(120):
+            query, key = ({"x": draw(), "categorical": [], "action": int(rng.integers(3))} for _ in range(2))
+            assert_same_step(tree, oracle, query, key, float(rng.integers(2)), 1.0)
+        assert oracle.w[-1] != 0
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=", ".join)
@@ -127,7 +191,7 @@ def test_oja_finds_the_first_principal_component():
     tree = EigenMemoryTree(6)
     for x in X:
         tree.learn(x, 0.0)
-    router = tree._tree.router[int(tree._tree.count["root"])][:6]
+    router = tree._tree.nodes.router[int(tree._tree.counts.root)][:6]
     top = np.linalg.eigh(np.cov(X.T))[1][:, -1]
     assert abs(router @ top) / np.linalg.norm(router) > 0.98
 
@@ -147,8 +211,8 @@ def test_when_a_leaf_splits(variant):
 
 
 def test_as_run_starts_from_weights_of_0_and_as_printed_from_random_ones():
-    assert not EigenMemoryTree(5)._tree.weight.any()
-    first, second = (EigenMemoryTree(5, variant="as_printed", seed=seed)._tree.weight for seed in (0, 1))
+    assert not EigenMemoryTree(5)._tree.scorer.weight.any()
+    first, second = (EigenMemoryTree(5, variant="as_printed", seed=seed)._tree.scorer.weight for seed in (0, 1))
     assert first[:5].all()
     assert not np.array_equal(first, second)
 
@@ -175,7 +239,7 @@ def test_the_scorer_learns_which_coordinate_matters():
             early.append(tree.query(x) == np.sign(x[0]))
             tree.learn(x, np.sign(x[0]))
         assert np.mean(early[-300:]) > 0.97
-        assert tree._tree.weight[0] > 2 * abs(tree._tree.weight[1])
+        assert tree._tree.scorer.weight[0] > 2 * abs(tree._tree.scorer.weight[1])
 
 
 # Self-consistency and duplicates
@@ -209,6 +273,23 @@ def test_as_run_keeps_the_first_of_equal_keys(scorer):
     assert (len(tree), tree.query([1.0])) == (1, 1.0)
 
 
+@pytest.mark.parametrize("scorer", ["self_consistent", "interaction"])
+@pytest.mark.parametrize("variant", ["as_run", "as_printed"])
+def test_the_last_value_of_a_key_can_be_kept_instead(scorer, variant):
+    tree = EigenMemoryTree(1, scorer=scorer, variant=variant, duplicates="last", leaf_capacity=4)
+    for step in range(50):
+        tree.learn([float(step % 7)], float(step))
+        assert tree.query([float(step % 7)]) == step
+    assert len(tree) == 7
+
+
+def test_a_key_that_is_learned_again_is_the_newest():
+    tree = EigenMemoryTree(1, duplicates="last", budget=2, eviction="fifo")
+    for value in (1.0, 2.0, 1.0, 3.0):
+        tree.learn([value], value)
+    assert [memory.y for memory in tree.memories()] == [1.0, 3.0]
+
+
 def test_as_printed_keeps_all_of_equal_keys_and_the_latest_answers():
     tree = EigenMemoryTree(1, variant="as_printed", leaf_capacity=4)
     for step in range(50):
@@ -219,7 +300,7 @@ def test_as_printed_keeps_all_of_equal_keys_and_the_latest_answers():
 
 def test_an_exact_match_wins_where_negative_weights_clip_all_scores_to_0():
     tree = EigenMemoryTree(2, variant="as_printed")
-    tree._tree.weight[:] = -1
+    tree._tree.scorer.weight[:] = -1
     rng = np.random.default_rng(0)
     keys = rng.normal(size=(40, 2))
     for k, key in enumerate(keys):
@@ -250,7 +331,7 @@ def test_numbers_of_any_size_leave_a_sound_tree(variant, scorer, dtype, sizes):
         y, weight = float(rng.normal() * rng.choice(sizes)), float(rng.random() * rng.choice(sizes))
         tree.learn(x, y, weight, action=action)
         keys[x.tobytes(), action] = x, y
-        assert np.isfinite(tree._tree.weight).all()
+        assert np.isfinite(tree._tree.scorer.weight).all()
     inside.assert_sound(tree, unlike=False)
     if scorer == "self_consistent":
         assert all(tree.query(x, action=action) == y for (_, action), (x, y) in keys.items())
@@ -321,7 +402,7 @@ def test_a_bounded_tree_stays_small_for_ever(variant, eviction):
             assert len(tree) == min(step + 1, 50)
             inside.assert_sound(tree)
             assert tree.depth < 50
-            sizes.append(sum(array.nbytes for array in tree._tree))
+            sizes.append(n_bytes(tree))
     assert max(sizes[10:]) <= 2 * sizes[10]
     assert sizes[-1] == sizes[30]
 
@@ -381,7 +462,7 @@ def test_levels_and_actions_count_as_indicators():
     options = {"leaf_capacity": 5, "variant": "as_printed", "seed": 3}
     coded = EigenMemoryTree(2, n_levels=[3, 4], n_actions=2, **options)
     written = EigenMemoryTree(2 + 3 + 4 + 2, **options)
-    written._tree.weight[:11] = coded._tree.weight[:11]
+    written._tree.scorer.weight[:11] = coded._tree.scorer.weight[:11]
     for _ in range(4):  # before the first split: after it their random streams part
         x, codes, action, y = (
             rng.normal(size=2),
@@ -394,15 +475,15 @@ def test_levels_and_actions_count_as_indicators():
         assert (one is None and other is None) or one.score == pytest.approx(other.score, abs=1e-12)
         coded.learn(x, y, categorical=codes, action=action)
         written.learn(full, y)
-    np.testing.assert_allclose(coded._tree.weight[:11], written._tree.weight[:11], rtol=1e-12)
+    np.testing.assert_allclose(coded._tree.scorer.weight[:11], written._tree.scorer.weight[:11], rtol=1e-12)
 
 
 def test_wide_levels_take_no_room_per_memory():
     tree = EigenMemoryTree(1, leaf_capacity=1000, n_levels=[100_000] * 3)
-    before, n = sum(array.nbytes for array in tree._tree), len(tree._tree.memories)
+    before, n = n_bytes(tree), len(tree._tree.memories.record)
     for k in range(n + 1):
         tree.learn([k], float(k), categorical=[k, 99_999, 7])
-    assert sum(array.nbytes for array in tree._tree) - before < 1000 * n
+    assert n_bytes(tree) - before < 1000 * n
 
 
 def test_single_precision_follows_double_precision():
@@ -415,7 +496,7 @@ def test_single_precision_follows_double_precision():
         for tree in trees:
             tree.learn(x, float(x[0] > 0.5) == action, action=action)
     assert np.mean(same) > 0.9
-    assert trees[1]._tree.numeric.dtype == np.float32
+    assert trees[1]._tree.memories.numeric.dtype == np.float32
 
 
 def test_the_seed_decides():
@@ -587,19 +668,19 @@ def foreign_files(folder):
     (folder / "empty").write_bytes(b"")
     np.save(folder / "array.npy", np.arange(3))
     np.savez(folder / "arrays.npz", a=np.arange(3))
-    np.savez(folder / "other_format.npz", format="emt-tree-0", options="{}")
+    np.savez(folder / "other_format.npz", format="emt-tree-1", options="{}")
     (folder / "pickle").write_bytes(pickle.dumps({"options": {}}))
     options = json.dumps({"n_features": 2})
-    np.savez(folder / "no_arrays.npz", format="emt-tree-1", options=options)
-    np.savez(folder / "bad_options.npz", format="emt-tree-1", options=json.dumps({"n_features": -2}))
-    np.savez(folder / "not_json.npz", format="emt-tree-1", options="{")
+    np.savez(folder / "no_arrays.npz", format="emt-tree-2", options=options)
+    np.savez(folder / "bad_options.npz", format="emt-tree-2", options=json.dumps({"n_features": -2}))
+    np.savez(folder / "not_json.npz", format="emt-tree-2", options="{")
     grown_tree().save(folder / "tree")
     with np.load(folder / "tree") as file:
         contents = dict(file)
     np.savez(folder / "short_array.npz", **(contents | {"numeric": contents["numeric"][:5]}))
     np.savez(folder / "narrow_array.npz", **(contents | {"numeric": contents["numeric"][:, :1]}))
     np.savez(folder / "other_dtype.npz", **(contents | {"weight": contents["weight"].astype(np.float32)}))
-    for name, value in (("n_features", 3), ("scorer", "interaction"), ("variant", "as_printed"), ("n_levels", [3, 7])):
+    for name, value in (("n_features", 3), ("scorer", "interaction"), ("learning", "gradient"), ("n_levels", [3, 7])):
         other = json.dumps(json.loads(str(contents["options"])) | {name: value})
         np.savez(folder / f"other_{name}.npz", **(contents | {"options": other}))
     (folder / "tree").unlink()
@@ -625,6 +706,6 @@ def test_repr_says_what_and_how_much():
     tree = EigenMemoryTree(2, leaf_capacity=2, variant="as_printed", n_levels=[3], seed=5)
     for k in range(6):
         tree.learn([k, k * k], 0.0, categorical=[k % 3])
-    options = "n_features=2, leaf_capacity=2, variant='as_printed', seed=5, n_levels=(3,)"
+    options = "n_features=2, n_levels=(3,), leaf_capacity=2, variant='as_printed', seed=5"
     counts = f"6 memories in {tree.n_leaves} leaves, depth {tree.depth}"
     assert repr(tree) == f"EigenMemoryTree({options}) with {counts}"

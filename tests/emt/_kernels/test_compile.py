@@ -62,14 +62,14 @@ def test_a_change_of_a_callee_in_another_file_is_noticed(tmp_path):
     shutil.copytree(ROOT / "emt", tmp_path / "emt", ignore=shutil.ignore_patterns("__pycache__"))
     kernels = tmp_path / "emt" / "_kernels"
     (kernels / "caller.py").write_text(
-        "from emt._kernels.callee import callee\nfrom emt._kernels.compile import njit\n\n\n"
-        "@njit\ndef caller(x):\n    return callee(x)\n"
+        "from emt._kernels.callee import callee\nfrom emt._kernels.compile import kernel\n\n\n"
+        "@kernel\ndef caller(x):\n    return callee(x)\n"
     )
     code = "from emt._kernels.caller import caller; print(caller(1.0), sum(caller.stats.cache_hits.values()))"
     said = []
     for number in (10, 10, 20):
         (kernels / "callee.py").write_text(
-            f"from emt._kernels.compile import njit\n\n\n@njit\ndef callee(x):\n    return x + {number}\n"
+            f"from emt._kernels.compile import inner\n\n\n@inner\ndef callee(x):\n    return x + {number}\n"
         )
         said.append(run(code, tmp_path / "cache", tmp_path))
     assert said == ["11.0 0", "11.0 1", "21.0 0"]

@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
-from oracle import Stream
+from compiled import from_python
 
-from emt._kernels.rng import normal, shuffle, uniform
+from emt._kernels import rng as kernels
+from emt.reference.eigen import Stream
+
+normal, shuffle, uniform = map(from_python, (kernels.normal, kernels.shuffle, kernels.uniform))
 
 COUNT = [("rng", "u8")]
 

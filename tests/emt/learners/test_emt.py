@@ -35,9 +35,9 @@ def test_it_learns_as_its_tree_does(variant, scorer):
         learner.learn(context, action, reward, probability)
         weight = 1 / (4 * probability) if variant == "as_run" else 1.0
         tree.learn(context.numeric, reward, weight, categorical=context.categorical, action=action)
-    np.testing.assert_array_equal(learner._tree.weight, tree._tree.weight)
+    np.testing.assert_array_equal(learner._bandit.memory.scorer.weight, tree._tree.scorer.weight)
     twin = EigenMemoryTree(2, n_levels=(3,), n_actions=4, dtype="float32", **options)
-    twin._tree = learner._tree
+    twin._tree = learner._bandit.memory
     assert inside.state(twin) == inside.state(tree)
 
 
@@ -70,7 +70,7 @@ def test_one_query_per_action_and_step_counts_as_use():
     for action in (2, 1, 0):
         learner.learn(here, action, float(action), 0.3)
     tree = EigenMemoryTree(1, n_actions=3, budget=100, dtype="float32")
-    tree._tree = learner._tree
+    tree._tree = learner._bandit.memory
     learner.predict(here, 3)
     assert [memory.action for memory in tree.memories()] == [0, 1, 2]
 
@@ -78,7 +78,7 @@ def test_one_query_per_action_and_step_counts_as_use():
 def test_a_budget_bounds_the_memories():
     learner = EMT(budget=30)
     evaluate(learner, Environment(load("iris"), seed=0))
-    assert int(learner._tree.count["memories"]) == 30
+    assert int(learner._bandit.memory.counts.memories) == 30
 
 
 def test_memory_helps():
@@ -118,6 +118,8 @@ def test_the_configs_are_those_of_the_paper(name, values):
         ({"scorer": "x"}, "scorer must be one of"),
         ({"router": "x"}, "router must be one of"),
         ({"eviction": "x"}, "eviction must be one of"),
+        ({"epochs": 0}, "epochs must be a whole number, at least 1, not 0"),
+        ({"weighted": "yes"}, "weighted must be True or False, not 'yes'"),
     ],
 )
 def test_impossible_options_are_refused_at_once(options, message):

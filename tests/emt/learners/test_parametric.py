@@ -3,13 +3,17 @@
 import numpy as np
 import pytest
 import vowpalwabbit
+from compiled import from_python
 
 from emt import Context, Environment, Space, evaluate
-from emt._kernels.linear import allocate_linear, learn_linear, make_features, predict_linear
+from emt._kernels import parts
+from emt._kernels.linear import allocate
+from emt._kernels.vector import offsets
 from emt.data import load
 from emt.learners import Parametric
-from emt.learners.parametric import make_model
-from emt.tree import offsets
+from emt.learners.parametric import linear_model
+
+begin, judge, learn = map(from_python, (parts.begin, parts.judge, parts.learn))
 
 VW = "--cb_adf --interactions xa --interactions xxa --ignore_linear x -b 26 --quiet"
 SPACES = {
@@ -44,20 +48,20 @@ def lines(numeric, codes, n_actions, memory=None):
 def largest_differences(space, n, with_memory=False, bits=None):
     """Teach both the same and return, per step, the largest difference of scores relative to the largest score."""
     workspace = vowpalwabbit.Workspace(VW if with_memory else f"{VW} --noconstant")
-    linear = allocate_linear(space.n_numeric, space.n_levels, space.n_actions, constant=with_memory, bits=bits)
+    linear = allocate(space.n_numeric, space.n_levels, space.n_actions, constant=with_memory, bits=bits)
     values, differences = np.zeros(space.n_actions), []
     for numeric, levels, action, probability, reward, memory in stream(space, n):
         codes = levels + offsets(space.n_numeric, space.n_levels)
-        told = memory if with_memory else np.zeros(0)
+        answers = (memory if with_memory else np.zeros(space.n_actions))[:, None].copy()
         example = lines(numeric, codes, space.n_actions, memory if with_memory else None)
-        n_features = make_features(linear, numeric, codes)
-        predict_linear(linear, n_features, told, values)
+        begin(linear, numeric, codes)
+        judge(linear, answers, values)
         costs = np.array(workspace.predict(example))
         differences.append(np.abs(costs + values).max() / max(np.abs(costs).max(), 1e-3))
         example[action + 1] = f"{action}:{-reward}:{probability} {example[action + 1]}"
         workspace.learn(example)
         weight = 1 / (space.n_actions * probability)
-        learn_linear(linear, n_features, action, float(memory[action]) if with_memory else 0.0, reward, weight)
+        learn(linear, numeric, codes, action, answers, reward, weight)
     workspace.finish()
     assert np.abs(values).max() > 0.1, "something was learned"
     return np.array(differences)
@@ -80,11 +84,12 @@ def test_a_hashed_table_without_collisions_is_no_different():
 
 def test_features_have_places_of_their_own():
     """Every pair of columns, and every pair of levels that can occur together, has its weight."""
-    linear = allocate_linear(2, (3, 2), 1, constant=False, bits=None)
+    linear = allocate(2, (3, 2), 1, constant=False, bits=None)
     seen = {}
     for code in range(6):
         codes = np.array([code % 3, code // 3], np.int32) + offsets(2, (3, 2))
-        n = make_features(linear, np.array([2.0, 3.0], np.float32), codes)
+        begin(linear, np.array([2.0, 3.0], np.float32), codes)
+        n = int(linear.model["n_features"])
         assert n == 1 + 4 + 10
         assert linear.value[:n].max() == 9
         for index, value in zip(linear.feature[:n].tolist(), linear.value[:n].tolist(), strict=True):
@@ -95,17 +100,18 @@ def test_features_have_places_of_their_own():
 
 
 def test_zeros_cost_nothing():
-    linear = allocate_linear(1000, (50,) * 10, 2, constant=False, bits=20)
-    assert make_features(linear, np.zeros(1000, np.float32), offsets(1000, (50,) * 10)) == 1 + 10 + 55
+    linear = allocate(1000, (50,) * 10, 2, constant=False, bits=20)
+    begin(linear, np.zeros(1000, np.float32), offsets(1000, (50,) * 10))
+    assert linear.model["n_features"] == 1 + 10 + 55
 
 
 def test_wide_data_fall_back_on_hashed_weights_and_the_log_says_so():
     space = Space(30_000, (), 10)  # 450 million pairs an action: 50 GiB
-    model, note = make_model(space, 2**30, constant=False)
+    model, note = linear_model(space, 2**30, constant=False)
     assert "GiB of weights are over max_bytes: hashed into 2**24" in note
     assert len(model.weight) == 2**24 + 2
     assert sum(array.nbytes for array in (model.weight, model.adaptive, model.norm)) < 2**30
-    assert make_model(Space(64, (), 10), 2**30, constant=False)[1] == ""
+    assert linear_model(Space(64, (), 10), 2**30, constant=False)[1] == ""
 
 
 def test_the_fallback_learns_as_well():
@@ -129,7 +135,7 @@ def test_numbers_of_any_size_leave_finite_weights(constant):
         context = Context(x.astype(np.float32), np.zeros(0, np.int32))
         assert np.isfinite(learner.predict(context, 2)).all()
         learner.learn(context, int(rng.integers(2)), float(rng.integers(2)), float(rng.uniform(0.01, 1)))
-    assert np.isfinite(learner._model.weight).all()
+    assert np.isfinite(learner._bandit.model.weight).all()
 
 
 @pytest.mark.parametrize(

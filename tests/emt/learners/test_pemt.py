@@ -5,15 +5,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from compiled import from_python
 
 from emt import Environment, evaluate
+from emt._kernels import parts
 from emt._kernels.explore import epsilon_greedy, sample
-from emt._kernels.linear import learn_linear, make_features, predict_linear
+from emt._kernels.vector import offsets
 from emt.data import load
 from emt.learners import EMT, PEMT, Learner, Parametric
-from emt.learners.parametric import make_model
-from emt.tree import offsets
+from emt.learners.parametric import linear_model
 
+begin, judge, learn = map(from_python, (parts.begin, parts.judge, parts.learn))
 CONF = Path(__file__).parents[3] / "conf" / "learner"
 
 
@@ -22,17 +24,18 @@ def by_hand(environment, seed, **options):
     space = environment.space
     memory, shift = EMT(**options), offsets(space.n_numeric, space.n_levels)
     memory.start(space, seed)
-    model, _ = make_model(space, 2**30, constant=True)
+    model, _ = linear_model(space, 2**30, constant=True)
     values, p, rewards = np.zeros(space.n_actions), np.empty(space.n_actions), []
     for die, (context, label) in zip(environment.dice, environment, strict=True):
         memory.predict(context, space.n_actions)
-        told = memory._values.copy()
-        n = make_features(model, context.numeric, context.categorical + shift)
-        predict_linear(model, n, told, values)
+        answers, codes = memory._bandit.answers.copy(), context.categorical + shift
+        begin(model, context.numeric, codes)
+        judge(model, answers, values)
         epsilon_greedy(values, 0.1, p)
         action = sample(p, die)
         rewards.append(int(action == label))
-        learn_linear(model, n, action, told[action], float(rewards[-1]), 1 / (space.n_actions * p[action]))
+        weight = 1 / (space.n_actions * p[action])
+        learn(model, context.numeric, codes, action, answers, float(rewards[-1]), weight)
         memory.learn(context, action, float(rewards[-1]), p[action])
     return rewards
 
@@ -50,7 +53,7 @@ def test_the_advice_is_listened_to():
     """One more weight, shared by all actions: it grows large where the memory is right."""
     learner = PEMT()
     evaluate(learner, Environment(load("wine"), seed=0))
-    constant, advice = learner._model.weight[-2:]
+    constant, advice = learner._bandit.model.weight[-2:]
     assert constant != 0
     assert advice < -0.1, "costs are minus rewards"
 

@@ -12,7 +12,7 @@ def grown(X, n_levels=(), codes=(), **options):
     for k, x in enumerate(X):
         tree.learn(x, 0.0, categorical=codes[k] if n_levels else ())
     assert tree.n_leaves == 2
-    return tree, tree._tree.router[int(tree._tree.count["root"])]
+    return tree, tree._tree.nodes.router[int(tree._tree.counts.root)]
 
 
 @pytest.mark.parametrize("variant", ["as_run", "as_printed"])
@@ -22,7 +22,7 @@ def test_the_method_in_the_space_of_memories_is_the_method_in_that_of_coordinate
     X = rng.normal(size=(n, d)) * rng.random(d) * 3 + rng.normal(size=d)
     codes = rng.integers(0, 3, (n, 2))
     _, router = grown(X, (3, 4), codes, variant=variant, seed=9)
-    oracle = Oracle(d, n_levels=(3, 4), variant=variant, seed=9, w=[])
+    oracle = Oracle(d, n_levels=(3, 4), variant=variant, seed=9)
     keys = [oracle.memory(*key) for key in zip(X, codes, strict=True)]
     np.testing.assert_allclose(router, oracle.top_eigen(keys), atol=1e-9)
 

@@ -1,57 +1,67 @@
 """TopEigen (Algorithm 3): Oja's method, in the space of the memories instead of the coordinates.
 
-Oja's vector never leaves the span of its start and the centred memories c_k, so it is kept as coefficients of those:
-v = v_0 + sum_k alpha_k c_k. A step v <- v + (1/n) c_k <c_k, v> then adds <c_k, v> / n to alpha_k, and every projection
-<c_l, v> changes by that times the inner product of c_k and c_l. The inner products are computed once per split; 40
-passes cost the same for 10 and for 1,000 coordinates, and an indicator costs nothing but a comparison of codes.
+Oja's step for the n-th memory, c_k centred, is
+
+    v <- v + (1/n) c_k <c_k, v>,    then v <- v / |v|
+
+v never leaves the span of its start v_0 and the memories, so it is kept as coefficients of those, and with it its
+projections p_l = <c_l, v>:
+
+    v = v_0 + sum_k alpha_k c_k         alpha_k <- alpha_k + p_k / n         p_l <- p_l + (p_k / n) <c_k, c_l>
+
+The inner products <c_k, c_l> are computed once per split: 40 passes cost the same for 10 and for 1,000 coordinates,
+and an indicator costs nothing but a comparison of codes. The length of v is watched, and taken out now and then.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from emt._kernels.compile import njit, njit_new
+from emt._kernels.compile import inner, inner_new
+from emt._kernels.eigen.state import Memories
 from emt._kernels.rng import normal, shuffle, uniform
-from emt._kernels.state import Tree, filled
+from emt._kernels.vector import filled
 
 __all__ = ["random_direction", "top_eigen"]
 
-EPOCHS = 40  # as run; as printed there is one pass
 MOST = 4096  # memories a router is fitted to, so that a huge leaf does not ask for a huge matrix
 
 
-@njit_new
-def random_direction(tree: Tree) -> np.ndarray:
-    """Return a random unit vector over the x and a blocks: non-negative as run, of any direction as printed."""
-    v = np.empty(tree.router.shape[1])
-    for i in range(len(v)):
-        v[i] = uniform(tree.count) if tree.config.as_run else normal(tree.count)
+@inner_new
+def random_direction(options: Any, counts: Any, n: int) -> np.ndarray:
+    """Return a random unit vector: non-negative where Oja's method takes several passes, as run; else any direction."""
+    v = np.empty(n)
+    for i in range(n):
+        v[i] = uniform(counts) if options.epochs > 1 else normal(counts)
     _normalise(v)
     return v
 
 
-@njit_new
-def top_eigen(tree: Tree, memories: np.ndarray) -> np.ndarray:
-    """Approximate the first principal component of the memories' keys."""
-    n = min(len(memories), MOST)
-    centred, levels = _centred(tree, memories, n), _levels(tree, memories, n)
+@inner_new
+def top_eigen(options: Any, counts: Any, memories: Memories, rows: np.ndarray) -> np.ndarray:
+    """Approximate the first principal component of the keys: one pass in their order, or several, each reshuffled."""
+    n = min(len(rows), MOST)
+    centred = _centred(memories.numeric, options.n_numeric, rows, n)
+    levels = _levels(options, memories.codes, memories.action, rows, n)
     gram = _gram(centred, levels, n)
-    v = random_direction(tree)
+    v = random_direction(options, counts, options.n_inputs + options.n_actions)
     projection = _start_projections(centred, levels, v, n)
     alpha = np.zeros(n, centred.dtype)
     order = np.arange(n).astype(np.uint32)
     rates = (1 / np.arange(1, n + 1)).astype(centred.dtype)
-    for _ in range(EPOCHS if tree.config.as_run else 1):
-        if tree.config.as_run:
-            shuffle(order, tree.count)
-        _oja_epoch(gram, order, rates, projection, alpha, v)
+    for _ in range(options.epochs):
+        if options.epochs > 1:
+            shuffle(order, counts)
+        _oja_pass(gram, order, rates, projection, alpha, v)
     _assemble(centred, levels, alpha, v)
     _normalise(v)
     return v
 
 
-@njit
-def _oja_epoch(
+@inner
+def _oja_pass(
     gram: np.ndarray,
     order: np.ndarray,
     rates: np.ndarray,
@@ -59,10 +69,10 @@ def _oja_epoch(
     alpha: np.ndarray,
     v: np.ndarray,
 ) -> None:
-    """Take one step of Oja's method for each memory: v <- v + (1/n) c_k <c_k, v>, up to the length of v.
+    """Take one step for each memory: alpha_k <- alpha_k + p_k / n, p_l <- p_l + (p_k / n) <c_k, c_l>.
 
     ``v`` holds the start's share of the vector. Its length is only watched: a length is no direction, but it must not
-    overflow.
+    overflow. |v + g c_k|^2 = |v|^2 + g (2 <c_k, v> + g <c_k, c_k>).
     """
     real, n = gram.dtype.type, len(order)
     squared = 1.0
@@ -90,7 +100,7 @@ def _oja_epoch(
             here *= shrink
 
 
-@njit
+@inner
 def _normalise(v: np.ndarray) -> None:
     total = 0.0
     for i in range(len(v)):
@@ -100,34 +110,34 @@ def _normalise(v: np.ndarray) -> None:
         v[i] *= scale
 
 
-@njit_new
-def _centred(tree: Tree, memories: np.ndarray, n: int) -> np.ndarray:
+@inner_new
+def _centred(numeric: np.ndarray, n_numeric: int, rows: np.ndarray, n: int) -> np.ndarray:
     """Return the numeric coordinates less their means, one row per coordinate, filled up with zeros."""
-    centred = np.zeros((tree.config.n_numeric, filled(n)), tree.numeric.dtype)
-    for i in range(len(centred)):
+    centred = np.zeros((n_numeric, filled(n)), numeric.dtype)
+    for i in range(n_numeric):
         mean = 0.0
         for k in range(n):
-            mean += tree.numeric[memories[k], i]
+            mean += numeric[rows[k], i]
         mean /= n
         for k in range(n):
-            centred[i, k] = tree.numeric[memories[k], i] - mean
+            centred[i, k] = numeric[rows[k], i] - mean
     return centred
 
 
-@njit_new
-def _levels(tree: Tree, memories: np.ndarray, n: int) -> np.ndarray:
+@inner_new
+def _levels(options: Any, codes: np.ndarray, action: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
     """Return the positions of the indicators that are 1, of categorical columns and action, one row per column."""
-    n_codes = tree.codes.shape[1]
-    levels = np.empty((n_codes + (1 if tree.config.has_action else 0), n), np.int32)
+    n_codes = codes.shape[1]
+    levels = np.empty((n_codes + (1 if options.has_action else 0), n), np.int32)
     for k in range(n):
         for j in range(n_codes):
-            levels[j, k] = tree.codes[memories[k], j]
-        if tree.config.has_action:
-            levels[n_codes, k] = tree.config.n_inputs + tree.action[memories[k]]
+            levels[j, k] = codes[rows[k], j]
+        if options.has_action:
+            levels[n_codes, k] = options.n_inputs + action[rows[k]]
     return levels
 
 
-@njit_new
+@inner_new
 def _gram(centred: np.ndarray, levels: np.ndarray, n: int) -> np.ndarray:
     """Return all inner products of the centred keys."""
     real = centred.dtype.type
@@ -153,7 +163,7 @@ def _gram(centred: np.ndarray, levels: np.ndarray, n: int) -> np.ndarray:
     return gram
 
 
-@njit
+@inner
 def _add_products(row: np.ndarray, centred: np.ndarray, k: int) -> None:
     """Add the inner products of memory k with all others, four coordinates at a time."""
     whole = len(centred) - len(centred) % 4
@@ -168,7 +178,7 @@ def _add_products(row: np.ndarray, centred: np.ndarray, k: int) -> None:
             row[m] += x * column[m]
 
 
-@njit_new
+@inner_new
 def _start_projections(centred: np.ndarray, levels: np.ndarray, start: np.ndarray, n: int) -> np.ndarray:
     """Return <c_k, v_0> for every memory."""
     projection = np.zeros(filled(n), centred.dtype)
@@ -186,7 +196,7 @@ def _start_projections(centred: np.ndarray, levels: np.ndarray, start: np.ndarra
     return projection
 
 
-@njit
+@inner
 def _assemble(centred: np.ndarray, levels: np.ndarray, alpha: np.ndarray, v: np.ndarray) -> None:
     """Add the memories' share to the start's."""
     mean = 0.0

@@ -1,9 +1,12 @@
+import numba
 import numpy as np
 import pytest
 from oracle import Oracle
 
 from emt import EigenMemoryTree
-from emt._kernels.score import _exp_minus
+from emt._kernels.eigen import predict_scorer
+
+_exp_minus = numba.njit(lambda x: predict_scorer._exp_minus(x))
 
 
 @pytest.mark.parametrize(("dtype", "error"), [("float64", 1e-11), ("float32", 1e-6)])
@@ -29,9 +32,10 @@ def test_scores_are_those_of_vectors_written_out(variant, scorer, n_actions, n_f
     options = {"variant": variant, "scorer": scorer, "n_levels": n_levels, "n_actions": n_actions}
     for _ in range(60):
         tree, (x, codes, action) = EigenMemoryTree(n_features, **options), draw()
-        tree._tree.weight[:] = rng.normal(0.1, 0.3, len(tree._tree.weight))
-        oracle = Oracle(n_features, **options, w=tree._tree.weight)
-        tree._tree.weight[len(oracle.w) :] = 0
+        tree._tree.scorer.weight[:] = rng.normal(0.1, 0.3, len(tree._tree.scorer.weight))
+        oracle = Oracle(n_features, **options)
+        oracle.w = tree._tree.scorer.weight[: len(oracle.w)].tolist()
+        tree._tree.scorer.weight[len(oracle.w) :] = 0
         tree.learn(x, 0.0, categorical=codes, action=action)
         for _ in range(3):
             query = draw()

@@ -1,0 +1,1 @@
+"""The Eigen Memory Tree (Algorithms 1-3)."""

@@ -1,0 +1,155 @@
+"""Query and Learn (Algorithm 1), for one key and for a context with every action: a memory that the loop can play."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from emt._kernels.compile import inner, kernel
+from emt._kernels.eigen.leaf import attach
+from emt._kernels.eigen.predict_scorer import argmin, begin_question, scan, score_action
+from emt._kernels.eigen.recency import enlist, evict, touch
+from emt._kernels.eigen.route import route
+from emt._kernels.eigen.split import split_leaf
+from emt._kernels.eigen.state import FIRST, LAST, NONE, PAGE, Memories, Tree, grow_tree
+from emt._kernels.eigen.update_scorer import update_scorer
+from emt._kernels.parts import ask, begin, grow, has_room, learn
+from emt._kernels.vector import filled, least, squared_norm
+
+__all__ = ["learn_key", "make_room", "query_key"]
+
+
+@kernel
+def query_key(tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int) -> tuple[int, float]:
+    """Return the memory that is least unlike the key, and its score; `NONE` from an empty tree."""
+    counts, memories, scratch = tree.counts, tree.memories, tree.scratch
+    if counts.memories == 0:
+        return NONE, 0.0
+    begin_question(tree.options, counts, tree.scorer, scratch, numeric, codes)
+    leaf = route(tree.options, counts, tree.nodes, numeric, codes, action)
+    start, n = scan(tree, leaf, numeric, codes), tree.nodes.node[leaf].size
+    score_action(tree.options, memories, tree.scorer, scratch, start, n, action)
+    k = argmin(counts, memories.record, scratch, start, n)
+    if tree.options.touches:
+        touch(counts, memories.record, scratch.candidate[k])
+    return int(scratch.candidate[k]), scratch.score[k]
+
+
+@kernel
+def learn_key(tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int, value: float, weight: float) -> None:
+    """Store that a key has a value; ``weight`` is the importance of what the scorer learns from it."""
+    begin_question(tree.options, tree.counts, tree.scorer, tree.scratch, numeric, codes)
+    _learn(tree, numeric, codes, action, value, weight)
+
+
+@begin.of(Tree)
+def begin_context(tree: Tree, numeric: np.ndarray, codes: np.ndarray) -> None:
+    """Begin a question about a context."""
+    begin_question(tree.options, tree.counts, tree.scorer, tree.scratch, numeric, codes)
+
+
+@ask.of(Tree)
+def ask_actions(tree: Tree, numeric: np.ndarray, codes: np.ndarray, answers: np.ndarray) -> None:
+    """Query the tree with every action of a context; actions that share a leaf share its scan."""
+    options, counts, memories, scratch = tree.options, tree.counts, tree.memories, tree.scratch
+    if counts.memories == 0:
+        for a in range(options.n_actions):
+            answers[a, 0] = 0
+        return
+    # found[a]: first the leaf of action a as -2 - leaf, then the memory found there
+    found = scratch.found
+    for a in range(options.n_actions):
+        found[a] = -2 - route(options, counts, tree.nodes, numeric, codes, a)
+    for a in range(options.n_actions):
+        pending = found[a]
+        if pending >= 0:
+            continue
+        leaf = -2 - pending
+        start, n = scan(tree, leaf, numeric, codes), tree.nodes.node[leaf].size
+        for b in range(a, options.n_actions):
+            if found[b] == pending:
+                score_action(options, memories, tree.scorer, scratch, start, n, b)
+                found[b] = scratch.candidate[argmin(counts, memories.record, scratch, start, n)]
+    for a in range(options.n_actions):
+        answers[a, 0] = memories.record[found[a]].value
+        if options.touches:
+            touch(counts, memories.record, found[a])
+
+
+@learn.of(Tree)
+def learn_action(
+    tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int, answers: np.ndarray, reward: float, weight: float
+) -> None:
+    """Remember the reward of an action in the context that was begun."""
+    _learn(tree, numeric, codes, action, reward, weight)
+
+
+@inner
+def _learn(tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int, value: float, weight: float) -> None:
+    """Update the scorer, insert the memory, and split its leaf where that is full (Algorithm 1, Learn)."""
+    options, counts, memories, scratch = tree.options, tree.counts, tree.memories, tree.scratch
+    if not options.weighted:
+        weight = 1.0
+    leaf = route(options, counts, tree.nodes, numeric, codes, action)
+    n = tree.nodes.node[leaf].size
+    if n > 0:
+        start = scan(tree, leaf, numeric, codes)
+        score_action(options, memories, tree.scorer, scratch, start, n, action)
+        known = least(scratch.score[start : start + filled(n)]) == -np.inf
+        changed = update_scorer(
+            options, counts, memories, tree.scorer, scratch, start, n, numeric, codes, action, value, weight
+        )
+        if options.touches:  # learning queries first, with the scorer as it is now
+            if changed:
+                begin_question(options, counts, tree.scorer, scratch, numeric, codes)
+                start = scan(tree, leaf, numeric, codes)
+                score_action(options, memories, tree.scorer, scratch, start, n, action)
+            state = counts.rng
+            touch(counts, memories.record, scratch.candidate[argmin(counts, memories.record, scratch, start, n)])
+            counts.rng = state  # a tie uses no number up: a budget that is never reached changes nothing
+        if known and options.duplicates == FIRST:
+            return
+        if known and options.duplicates == LAST:
+            old = scratch.candidate[argmin(counts, memories.record, scratch, start, n)]
+            memories.record[old].value = value
+            touch(counts, memories.record, old)
+            return
+    row = attach(counts, tree.nodes.node, tree.nodes.page, leaf)
+    _store(memories, row, numeric, codes, action, value, counts.serial)
+    counts.memories += 1
+    counts.serial += 1
+    enlist(counts, memories.record, row)
+    if options.budget and counts.memories > options.budget:
+        evict(counts, memories, tree.nodes)
+    split_leaf(options, counts, memories, tree.nodes, leaf)
+
+
+@inner
+def _store(
+    memories: Memories, row: int, numeric: np.ndarray, codes: np.ndarray, action: int, value: float, serial: int
+) -> None:
+    for i in range(len(numeric)):
+        memories.numeric[row, i] = numeric[i]
+    for j in range(len(codes)):
+        memories.codes[row, j] = codes[j]
+    memories.action[row] = action
+    memories.square[row] = squared_norm(numeric, len(codes))
+    memories.record[row].value = value
+    memories.record[row].serial = serial
+    memories.record[row].own_version = 0
+
+
+@has_room.of(Tree)
+def tree_has_room(tree: Tree) -> bool:
+    """Tell whether one `learn` has all it may need: two nodes, and pages to copy the largest leaf into two."""
+    free, pages = tree.counts.free_node, tree.counts.largest // PAGE + 4
+    return tree.counts.free_pages >= pages and free != NONE and tree.nodes.node[free].left != NONE
+
+
+grow.register(Tree)(grow_tree)
+
+
+def make_room(tree: Tree) -> Tree:
+    """Return the tree, grown if need be, with all that one `learn` may need."""
+    while not has_room(tree):
+        tree = grow_tree(tree)
+    return tree

@@ -1,0 +1,384 @@
+"""PredictScorer for a whole leaf (Algorithm 2): how unlike the query each memory is.
+
+    score(f, f') = clip(<w, z> + 1 - exp(-|f - f'|)),    z = |f - f'| coordinate by coordinate
+
+f is a key over the x, a and xa blocks. The xa block is never built. A memory of the query's own action differs in the
+x block and, by the same amounts, in that action's xa block; a memory of another action differs in the x block, in both
+action indicators and in all of both xa blocks. One pass over a memory therefore gives its score for *every* action the
+query may have: ``same`` and ``other``.
+
+The levels of a categorical column need no look-up per memory either: the weights at the query's levels plus those at
+the memory's, less twice those at the levels they share. The memory's sum changes only with the weights, and is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from emt._kernels.compile import inline, inner
+from emt._kernels.eigen.leaf import list_rows
+from emt._kernels.eigen.state import Memories, Scorer, Scratch, Tree
+from emt._kernels.vector import any_least, dot, equal_keys, filled, least, squared_norm
+
+__all__ = ["MAX_SCORE", "argmin", "begin_question", "scan", "score_action"]
+
+MAX_SCORE = 3  # scores that start from the distance are clipped to [0, 3], others at 0 alone
+
+
+@inner
+def begin_question(
+    options: Any, counts: Any, scorer: Scorer, scratch: Scratch, numeric: np.ndarray, codes: np.ndarray
+) -> None:
+    """Begin a query: gather the weights that it meets in every memory, at its codes and in its xa block per action."""
+    counts.question += 1
+    counts.scanned = 0
+    for i in range(len(numeric)):
+        scratch.numeric[i] = numeric[i]
+    if options.products:
+        _multiply(scorer.weight, numeric, codes, scratch.image)
+        return
+    n_inputs, n_actions = options.n_inputs, options.n_actions
+    for j in range(len(codes)):
+        scratch.at_codes[0, j] = scorer.weight[codes[j]]
+    for a in range(n_actions):
+        block = n_inputs + n_actions + a * n_inputs
+        w = scorer.weight[block : block + n_inputs]
+        dense, levels = _own_share(numeric, codes, w, scratch.at_codes[a + 1], options.signed)
+        scratch.own_levels[a] = levels
+        scratch.own[a] = dense + levels + scorer.weight[n_inputs + a]
+
+
+@inner
+def scan(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndarray) -> int:
+    """Score a leaf's memories for a query of their own action (``same``) and of any other (``other``), once a question.
+
+    ``other`` lacks the query's own share, which depends on its action: `score_action` adds it.
+    An exact match has ``same`` = minus infinity. Returns where the leaf's candidates start.
+    """
+    options, counts, scratch = tree.options, tree.counts, tree.scratch
+    node = tree.nodes.node[leaf]
+    if node.scanned == counts.question:
+        return node.start
+    start = counts.scanned
+    n = list_rows(tree.nodes, leaf, scratch.candidate[start:])
+    end = start + filled(n)
+    if options.products:
+        nearest = _scan_products(options, tree.memories, scratch, start, n, numeric, codes)
+    else:
+        nearest = _scan_differences(options, counts, tree.memories, tree.scorer, scratch, start, n, codes)
+    for k in range(start + n, end):  # what fills up is further away than anything
+        scratch.candidate[k] = scratch.action[k] = 0
+        scratch.distance[k] = 0
+        scratch.same[k] = scratch.other[k] = np.inf
+    distance, far = scratch.distance[start:end], scratch.far[start:end]
+    if options.initial:
+        query_square = squared_norm(numeric, len(codes))
+        for k in range(end - start):
+            far[k] = query_square + tree.memories.square[scratch.candidate[start + k]]
+        same, other, near = scratch.same[start:end], scratch.other[start:end], scratch.near[start:end]
+        _add_initial(distance, near, far, same, other, options.crossed)
+    # Squares of tiny differences vanish, so a distance of zero is only a hint.
+    if nearest < 1e-12 and options.exact:
+        for k in range(start, start + n):
+            row = scratch.candidate[k]
+            if equal_keys(numeric, codes, tree.memories.numeric[row], tree.memories.codes[row]):
+                scratch.same[k] = -np.inf
+    node.start, node.scanned = start, counts.question
+    counts.scanned = end
+    return start
+
+
+@inline
+def score_action(
+    options: Any, memories: Memories, scorer: Scorer, scratch: Scratch, start: int, n: int, action: int
+) -> None:
+    """Write the scores of the scanned memories for a query with this action (Algorithm 2, PredictScorer)."""
+    end = start + filled(n)
+    actions, score = scratch.action[start:end], scratch.score[start:end]
+    same, other = scratch.same[start:end], scratch.other[start:end]
+    most = scorer.weight.dtype.type(MAX_SCORE if options.initial else np.inf)
+    if not options.products:
+        _combine(actions, same, other, score, np.uint32(action), scratch.own[action], most)
+    else:
+        # The ablation: what the query's action indicator meets is its row of the weights times each memory.
+        n_all = options.n_inputs + options.n_actions
+        weights = scorer.weight[(options.n_inputs + action) * n_all : (options.n_inputs + action + 1) * n_all]
+        for k in range(end - start):
+            score[k] = same[k] if actions[k] == np.uint32(action) else other[k]
+            if options.has_action:
+                row = scratch.candidate[start + k]
+                score[k] += (
+                    dot(weights, memories.numeric[row], options.n_numeric, memories.codes[row])
+                    + weights[options.n_inputs + actions[k]]
+                )
+        _combine(actions, score, score, score, np.uint32(action), scorer.weight.dtype.type(0), most)
+
+
+@inline
+def argmin(counts: Any, record: np.ndarray, scratch: Scratch, start: int, n: int) -> int:
+    """Return the candidate with the least score; ties are broken at random, among exact matches the latest wins."""
+    score = scratch.score[start : start + filled(n)]
+    lowest = least(score)
+    if lowest != -np.inf:
+        position = start + min(any_least(score, lowest, counts), n - 1)  # where all overflow, all are infinite
+    else:
+        latest = position = -1
+        for k in range(start, start + n):
+            serial = record[scratch.candidate[k]].serial
+            if scratch.score[k] == lowest and serial > latest:
+                latest, position = serial, k
+    return position
+
+
+@inline
+def _combine(
+    actions: np.ndarray,
+    same: np.ndarray,
+    other: np.ndarray,
+    score: np.ndarray,
+    action: int,
+    share: float,
+    most: float,
+) -> None:
+    """Take each memory's score as its action demands, and clip it.
+
+    Below at 0, so that no memory beats an exact match, whose score is minus infinity; and above, if there is a most.
+    What fills up stays infinite.
+    """
+    zero = score.dtype.type(0)
+    for k in range(len(score)):
+        s = same[k] if actions[k] == action else other[k] + share
+        clipped = s if s < most else most  # where numbers overflow, NaN too
+        clipped = clipped if clipped > zero else zero
+        score[k] = s if abs(s) == np.inf else clipped
+
+
+@inline
+def _scan_differences(
+    options: Any,
+    counts: Any,
+    memories: Memories,
+    scorer: Scorer,
+    scratch: Scratch,
+    start: int,
+    n: int,
+    codes: np.ndarray,
+) -> float:
+    """<w, z> with z = |f - f'|, the self-consistent scorer; return the least squared distance."""
+    n_inputs, n_actions = options.n_inputs, options.n_actions
+    w_a, w_xa = scorer.weight[n_inputs : n_inputs + n_actions], scorer.weight[n_inputs + n_actions :]
+    end = start + n
+    _numeric_differences(
+        scratch.numeric,
+        memories.numeric,
+        memories.action,
+        scorer.weight,
+        w_a,
+        w_xa[: n_actions * n_inputs].reshape(n_actions, n_inputs),
+        options.signed,
+        scratch.candidate[start:end],
+        scratch.action[start:end],
+        scratch.same[start:end],
+        scratch.other[start:end],
+        scratch.distance[start:end],
+    )
+    if len(codes):
+        _level_differences(options, counts, memories, scorer.weight, scratch, start, n, codes)
+    return least(scratch.distance[start:end])
+
+
+@inner
+def _numeric_differences(
+    query: np.ndarray,
+    numeric: np.ndarray,
+    action: np.ndarray,
+    w_x: np.ndarray,
+    w_a: np.ndarray,
+    w_xa: np.ndarray,
+    signed: bool,
+    rows: np.ndarray,
+    actions: np.ndarray,
+    same_of: np.ndarray,
+    other_of: np.ndarray,
+    distance_of: np.ndarray,
+) -> None:
+    """Write each memory's share of the numeric coordinates: under its own action, under any other, and |z|^2."""
+    for k in range(len(rows)):
+        a = action[rows[k]]
+        theirs, crossed = numeric[rows[k]], w_xa[a]
+        same = other = distance = query.dtype.type(0)
+        if signed:
+            for i in range(len(query)):
+                z = difference(query[i], theirs[i], signed)
+                same += z * (w_x[i] + crossed[i])
+                other += z * w_x[i] + theirs[i] * crossed[i]
+                distance += z * z
+        else:
+            for i in range(len(query)):
+                z = abs(query[i] - theirs[i])
+                same += z * (w_x[i] + crossed[i])
+                other += z * w_x[i] + abs(theirs[i]) * crossed[i]
+                distance += z * z
+        same_of[k], other_of[k], distance_of[k], actions[k] = same, other + w_a[a], distance, a
+
+
+@inline
+def difference(x: float, theirs: float, signed: bool) -> float:
+    """Return a coordinate of z: |x - x'|; one that only one key has (the other's is 0) may keep its sign."""
+    return x + theirs if signed and (x == 0 or theirs == 0) else abs(x - theirs)
+
+
+@inner
+def _level_differences(
+    options: Any,
+    counts: Any,
+    memories: Memories,
+    weight: np.ndarray,
+    scratch: Scratch,
+    start: int,
+    n: int,
+    codes: np.ndarray,
+) -> None:
+    """Add each memory's share of the categorical columns."""
+    query_x, n_codes = weight.dtype.type(0), len(codes)
+    for j in range(n_codes):
+        query_x += scratch.at_codes[0, j]
+    for k in range(start, start + n):
+        row, action = scratch.candidate[k], scratch.action[k]
+        if memories.record[row].own_version != counts.scorer_version:
+            block = options.n_inputs + options.n_actions + action * options.n_inputs
+            w_x, w_xa = weight[: options.n_inputs], weight[block : block + options.n_inputs]
+            memories.own_levels[row] = _at_levels(memories.codes[row], w_x, w_xa)
+            memories.record[row].own_version = counts.scorer_version
+        shared_x, shared_xa, n_shared = _shared_levels(
+            codes, memories.codes[row], scratch.at_codes[0], scratch.at_codes[action + 1]
+        )
+        in_x = query_x - (shared_x + shared_x) + memories.own_levels[row]
+        scratch.same[k] += in_x + scratch.own_levels[action] - (shared_xa + shared_xa)
+        scratch.other[k] += in_x
+        scratch.distance[k] += np.float32(2 * (n_codes - n_shared))
+
+
+@inner
+def _at_levels(codes: np.ndarray, w_x: np.ndarray, w_xa: np.ndarray) -> float:
+    """Return the sum of the weights at a memory's levels, in the x block and in its own xa block."""
+    total = w_x.dtype.type(0)
+    for j in range(len(codes)):
+        total += w_x[codes[j]] + w_xa[codes[j]]
+    return total
+
+
+@inline
+def _shared_levels(
+    codes: np.ndarray, theirs: np.ndarray, w_x: np.ndarray, w_xa: np.ndarray
+) -> tuple[float, float, np.int32]:
+    """Return the weights at the levels that two keys share, in the x block and in an xa block, and their number."""
+    zero = w_x.dtype.type(0)
+    in_x = in_xa = zero
+    n_shared = np.int32(0)
+    for j in range(len(codes)):
+        shared = codes[j] == theirs[j]
+        in_x += w_x[j] if shared else zero
+        in_xa += w_xa[j] if shared else zero
+        n_shared += np.int32(shared)
+    return in_x, in_xa, n_shared
+
+
+@inner
+def _own_share(
+    numeric: np.ndarray, codes: np.ndarray, w: np.ndarray, at_codes: np.ndarray, signed: bool
+) -> tuple[float, float]:
+    """Return <w, |x|> of a key's numeric coordinates and of its levels, and write the weights at its levels."""
+    dense = levels = w.dtype.type(0)
+    if signed:
+        for i in range(len(numeric)):
+            dense += numeric[i] * w[i]
+    else:
+        for i in range(len(numeric)):
+            dense += abs(numeric[i]) * w[i]
+    for j in range(len(codes)):
+        at_codes[j] = w[codes[j]]
+        levels += w[codes[j]]
+    return dense, levels
+
+
+@inner
+def _multiply(weight: np.ndarray, numeric: np.ndarray, codes: np.ndarray, image: np.ndarray) -> None:
+    """Multiply the query's x block with the ablation's weights: z = f f' is a matrix, but <w, z> = (f W) f'."""
+    n_all = len(image)
+    for k in range(n_all):
+        image[k] = 0
+    for i in range(len(numeric)):
+        for k in range(n_all):
+            image[k] += numeric[i] * weight[i * n_all + k]
+    for j in range(len(codes)):
+        for k in range(n_all):
+            image[k] += weight[codes[j] * n_all + k]
+
+
+@inner
+def _scan_products(
+    options: Any, memories: Memories, scratch: Scratch, start: int, n: int, numeric: np.ndarray, codes: np.ndarray
+) -> float:
+    """<w, z> with z = all products of the two keys' coordinates, the ablation's scorer; return the least distance."""
+    nearest = scratch.image.dtype.type(np.inf)
+    for k in range(start, start + n):
+        row = scratch.candidate[k]
+        distance = scratch.image.dtype.type(0)
+        for i in range(len(numeric)):
+            z = numeric[i] - memories.numeric[row, i]
+            distance += z * z
+        for j in range(len(codes)):
+            distance += np.float32(2 * (codes[j] != memories.codes[row, j]))
+        product = dot(scratch.image, memories.numeric[row], options.n_numeric, memories.codes[row])
+        if options.has_action:
+            product += scratch.image[options.n_inputs + memories.action[row]]
+        scratch.same[k] = scratch.other[k] = product
+        scratch.distance[k] = distance
+        scratch.action[k] = memories.action[row]
+        nearest = min(nearest, distance)
+    return nearest
+
+
+@inline
+def _add_initial(
+    distance: np.ndarray, near: np.ndarray, far: np.ndarray, same: np.ndarray, other: np.ndarray, crossed: bool
+) -> None:
+    """Add 1 - exp(-|f - f'|) to each score, the distance over all blocks that the scorer sees.
+
+    In the same xa block the same difference counts twice. Two xa blocks have nothing in common: ``far`` brings the
+    squared norms of the two keys' x blocks together.
+    """
+    real = distance.dtype.type
+    one, twice, apart = real(1), real(2 if crossed else 1), real(1 if crossed else 0)
+    for k in range(len(distance)):
+        near[k] = np.sqrt(twice * distance[k])
+        far[k] = np.sqrt(distance[k] + real(2) + apart * far[k])  # two action indicators differ
+    _exp_minus(near)
+    _exp_minus(far)
+    for k in range(len(distance)):
+        same[k] += one - near[k]
+        other[k] += one - far[k]
+
+
+@inline
+def _exp_minus(x: np.ndarray) -> None:
+    """Replace x >= 0 by exp(-x), by arithmetic alone so that it vectorises.
+
+    A series gives exp(-x / 16), which is squared four times. The absolute error is below 1e-11 in double precision.
+    """
+    real = x.dtype.type
+    one = real(1)
+    c2, c3, c4, c5, c6 = real(1 / 2), real(1 / 3), real(1 / 4), real(1 / 5), real(1 / 6)
+    c7, c8, c9, c10 = real(1 / 7), real(1 / 8), real(1 / 9), real(1 / 10)
+    for k in range(len(x)):
+        t = x[k] * real(1 / 16)
+        t = t if t < real(2) else real(2)  # exp(-32) is as good as nought
+        e = one - t * c7 * (one - t * c8 * (one - t * c9 * (one - t * c10)))
+        e = one - t * (one - t * c2 * (one - t * c3 * (one - t * c4 * (one - t * c5 * (one - t * c6 * e)))))
+        e *= e
+        e *= e
+        e *= e
+        x[k] = e * e

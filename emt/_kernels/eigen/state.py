@@ -1,0 +1,296 @@
+"""A tree as named parts: memories, nodes, scorer, and room to work in.
+
+A key's coordinates are numbered on from block to block:
+
+    x block: numeric coordinates, then the levels of every categorical column    ``n_inputs`` positions
+    a block: one indicator per action                                            ``n_actions`` positions
+    xa block: the x block once per action, in the block of the key's action      ``n_actions * n_inputs`` positions
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from emt._kernels.vector import ROUND
+from emt.options import TreeOptions
+
+__all__ = [
+    *("FIRST", "LAST", "NONE", "PAGE", "Memories", "Nodes", "Scorer", "Scratch", "Tree"),
+    *("allocate", "candidate_room", "grow_tree"),
+]
+
+NONE = -1  # no memory, no node: the end of a linked list
+FIRST, LAST = range(2)  # of two observations of one key, the one that is kept; anything else: both
+
+#: What was asked for, as the kernels read it. Never changes.
+OPTIONS = [
+    ("n_numeric", "i8"),
+    ("n_inputs", "i8"),
+    ("n_actions", "i8"),
+    ("has_action", "?"),
+    ("leaf_limit", "i8"),  # the size at which a leaf is split
+    ("budget", "i8"),  # 0: unbounded
+    ("touches", "?"),  # least recently used (a query counts as use), or first in first out
+    ("products", "?"),  # the ablation's scorer: all products instead of differences
+    ("eigen", "?"),  # router: top eigenvector or random direction
+    ("epochs", "i8"),  # of Oja's method
+    ("left_at_boundary", "?"),
+    ("initial", "?"),  # does a score start from the distance?
+    ("exact", "?"),  # does an exact match always win?
+    ("coin", "?"),  # the scorer learns by coin betting, or by gradient steps
+    ("eta", "f8"),
+    ("crossed", "?"),  # does the scorer see the xa block?
+    ("signed", "?"),  # coordinates that only one of two keys has keep their sign
+    ("weighted", "?"),
+    ("duplicates", "i8"),
+]
+
+#: The numbers that change.
+COUNTS = [
+    ("memories", "i8"),
+    ("serial", "i8"),  # memories ever stored
+    ("leaves", "i8"),
+    ("largest", "i8"),  # size of the largest leaf ever
+    ("root", "i8"),
+    ("newest", "i8"),  # ends of the order of use
+    ("oldest", "i8"),
+    ("free_page", "i8"),  # heads of the lists of free pages and nodes, and how many pages there are
+    ("free_pages", "i8"),
+    ("free_node", "i8"),
+    ("scorer_version", "i8"),
+    ("question", "i8"),  # number of the query at hand: what was worked out for another is out of date
+    ("scanned", "i8"),  # candidates that the query at hand has scanned
+    ("scale", "f8"),  # coin betting's sums of normalised squared norms and of weights
+    ("scale_weight", "f8"),
+    ("rng", "u8"),
+]
+
+#: A node; its numbers are "real": of the tree's own precision.
+NODE = [
+    ("parent", "i4"),
+    ("left", "i4"),  # NONE in a leaf
+    ("right", "i4"),
+    ("first_page", "i4"),  # of a leaf
+    ("last_page", "i4"),
+    ("size", "i4"),
+    ("boundary", "real"),
+    ("projection", "real"),  # of the query's x block, for the question below
+    ("projected", "i8"),
+    ("start", "i8"),  # of a leaf's candidates, for the question below
+    ("scanned", "i8"),
+]
+
+#: A leaf is a list of pages. A page is PAGE rows that follow each other, so that a scan reads memory in a stream.
+PAGE = 16
+LANES = 8  # rows of numeric coordinates are padded with zeros to whole vectors of the processor
+PAGES = [("leaf", "i4"), ("before", "i4"), ("after", "i4")]
+
+#: What a scan does not look at.
+RECORD = [
+    ("value", "f8"),
+    ("serial", "i8"),
+    ("newer", "i4"),  # neighbours in the order of use
+    ("older", "i4"),
+    ("own_version", "i8"),
+]
+
+
+class Memories(NamedTuple):
+    """The memories, one row each, in pages."""
+
+    numeric: np.ndarray
+    codes: np.ndarray
+    action: np.ndarray
+    square: np.ndarray  # squared norm of the x block
+    own_levels: np.ndarray  # sum of the scorer's weights at the memory's levels, as of the record's own_version
+    record: np.ndarray
+
+
+class Nodes(NamedTuple):
+    """Inner nodes, leaves, and the pages of memories that leaves are."""
+
+    node: np.ndarray
+    router: np.ndarray  # one row per node
+    page: np.ndarray
+
+
+class Scorer(NamedTuple):
+    """The scorer's w, and what coin betting keeps beside each weight, one row per sum."""
+
+    weight: np.ndarray
+    coin: np.ndarray
+
+
+class Scratch(NamedTuple):
+    """Room to work in. ``candidate`` to ``error`` have an entry for each memory of the leaves that were scanned."""
+
+    candidate: np.ndarray  # its row
+    action: np.ndarray
+    distance: np.ndarray  # squared, of the x blocks
+    near: np.ndarray
+    far: np.ndarray
+    same: np.ndarray  # its score for a query of its own action
+    other: np.ndarray  # its score for any other action, less the query's own share
+    score: np.ndarray
+    rank: np.ndarray
+    error: np.ndarray  # how far its value is from the one to be learned
+    numeric: np.ndarray  # the query's numeric coordinates, padded
+    at_codes: np.ndarray  # weights at the query's codes: x block, then each action's xa block
+    own_levels: np.ndarray  # the query's own share of a score under each action: at its levels,
+    own: np.ndarray  # and in all
+    image: np.ndarray  # the query times the ablation's weights
+    z_index: np.ndarray  # the non-zero coordinates of a pair of keys
+    z_value: np.ndarray
+    found: np.ndarray  # each action's leaf, then its memory
+
+
+class Tree(NamedTuple):
+    """Everything a tree is. The arrays are changed in place, and replaced when they must grow."""
+
+    options: Any
+    counts: Any
+    memories: Memories
+    nodes: Nodes
+    scorer: Scorer
+    scratch: Scratch
+
+
+def allocate(options: TreeOptions, n_memories: int) -> Tree:
+    """Return an empty tree: one leaf, no memories, and room for about so many, or for its budget."""
+    n_memories = min(n_memories, options.budget or n_memories)
+    n_numeric, n_codes = options.n_features, len(options.n_levels)
+    n_inputs, n_actions = n_numeric + sum(options.n_levels), max(options.n_actions, 1)
+    products, real = options.scorer == "interaction", np.dtype(options.dtype)
+    crossed = options.crossed and options.n_actions > 0 and not products
+    n_weights = (n_inputs + n_actions) ** 2 if products else n_inputs + n_actions + n_actions * n_inputs
+    n_pair = (n_numeric + n_codes + 1) ** 2 if products else 2 + 3 * n_numeric + 4 * n_codes
+    n_pages = 16 + n_memories // (PAGE - 4)  # most are not quite full
+    n_nodes = 16 + 4 * n_memories // options.leaf_capacity
+    width = -(-n_numeric // LANES) * LANES
+    tree = Tree(
+        options=_record(
+            OPTIONS,
+            n_numeric=n_numeric,
+            n_inputs=n_inputs,
+            n_actions=n_actions,
+            has_action=options.n_actions > 0,
+            leaf_limit=min(options.leaf_capacity + (options.splits_at == "above"), 2**62),
+            budget=options.budget or 0,
+            touches=options.budget is not None and options.eviction == "lru",
+            products=products,
+            eigen=options.router == "eigen",
+            epochs=options.epochs,
+            left_at_boundary=options.boundary == "left",
+            initial=options.initial_score == "distance",
+            exact=options.initial_score == "distance" or not products or options.duplicates != "both",
+            coin=options.learning == "coin",
+            eta=options.eta,
+            crossed=crossed,
+            signed=options.cross_terms == "signed",
+            weighted=options.weighted,
+            duplicates=("first", "last", "both").index(options.duplicates),
+        ),
+        counts=_record(
+            COUNTS,
+            leaves=1,
+            newest=NONE,
+            oldest=NONE,
+            free_pages=n_pages,
+            free_node=1,
+            scorer_version=1,
+            rng=options.seed % 2**64,
+        ),
+        memories=Memories(
+            numeric=np.zeros((n_pages * PAGE, width), real),
+            codes=np.zeros((n_pages * PAGE, n_codes), np.int32),
+            action=np.zeros(n_pages * PAGE, np.uint32),
+            square=np.zeros(n_pages * PAGE, real),
+            own_levels=np.zeros(n_pages * PAGE, real),
+            record=np.zeros(n_pages * PAGE, _records(RECORD)),
+        ),
+        nodes=Nodes(
+            node=np.zeros(n_nodes, _records([(name, real if kind == "real" else kind) for name, kind in NODE])),
+            router=np.zeros((n_nodes, n_inputs + n_actions), real),
+            page=np.zeros(n_pages, _records(PAGES)),
+        ),
+        scorer=Scorer(
+            weight=np.zeros(n_weights + LANES, real),  # padding meets weights, too, but adds nothing
+            coin=np.zeros((5, n_weights if options.learning == "coin" else 0), real),
+        ),
+        scratch=Scratch(
+            **candidate_room(n_pages, real),
+            numeric=np.zeros(width, real),
+            at_codes=np.zeros((n_actions + 1, n_codes), real),
+            own_levels=np.zeros(n_actions, real),
+            own=np.zeros(n_actions, real),
+            image=np.zeros(n_inputs + n_actions, real),
+            z_index=np.zeros(n_pair, np.int64),
+            z_value=np.zeros(n_pair, real),
+            found=np.zeros(n_actions, np.int32),
+        ),
+    )
+    if options.learning == "gradient":
+        # Algorithm 1: w is a random vector. Non-negative, so that it starts as a measure of unlikeness.
+        n_seen = n_weights if products or crossed else n_inputs + n_actions
+        tree.scorer.weight[:n_seen] = np.random.default_rng(options.seed % 2**64).random(n_seen)
+    chain(tree.nodes.page["after"], NONE)
+    chain(tree.nodes.node["left"], NONE)
+    tree.nodes.node[0] = (NONE, NONE, NONE, NONE, NONE, 0, 0, 0, 0, 0, 0)
+    return tree
+
+
+def candidate_room(n_pages: int, real: np.dtype[Any]) -> dict[str, np.ndarray]:
+    """Return room for the candidates of any leaves of so many pages: filled up, a page may take two."""
+    n = n_pages * max(PAGE, ROUND)
+    numbers = ("distance", "near", "far", "same", "other", "score", "rank")
+    return {
+        "candidate": np.zeros(n, np.uint32),
+        "action": np.zeros(n, np.uint32),
+        **{name: np.zeros(n, real) for name in numbers},
+        "error": np.zeros(n),
+    }
+
+
+def grow_tree(tree: Tree) -> Tree:
+    """Return the tree with twice the pages, or twice the nodes if those are what it lacks."""
+    nodes, free = tree.nodes, tree.counts["free_node"]
+    if free == NONE or nodes.node[free]["left"] == NONE:
+        old = len(nodes.node)
+        nodes = nodes._replace(node=_lengthen(nodes.node, 2 * old), router=_lengthen(nodes.router, 2 * old))
+        chain(nodes.node["left"][old:], free, old)
+        tree.counts["free_node"] = old
+        return tree._replace(nodes=nodes)
+    old = len(nodes.page)
+    nodes = nodes._replace(page=_lengthen(nodes.page, 2 * old))
+    chain(nodes.page["after"][old:], tree.counts["free_page"], old)
+    tree.counts["free_page"] = old
+    tree.counts["free_pages"] += old
+    return tree._replace(
+        nodes=nodes,
+        memories=Memories(*(_lengthen(array, 2 * old * PAGE) for array in tree.memories)),
+        scratch=tree.scratch._replace(**candidate_room(2 * old, tree.scratch.score.dtype)),
+    )
+
+
+def _records(fields: list[tuple[str, Any]]) -> np.dtype[Any]:
+    """Return the type of arrays whose entries have named numbers, in Python as in compiled code."""
+    return np.dtype((np.record, np.dtype(fields, align=True)))
+
+
+def _record(fields: list[tuple[str, Any]], **values: Any) -> Any:
+    """Return a record of named numbers, 0 where no value is given."""
+    return np.array([tuple(values.pop(name, 0) for name, _ in fields)], _records(fields))[0]
+
+
+def _lengthen(array: np.ndarray, length: int) -> np.ndarray:
+    longer = np.zeros((length, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+def chain(links: np.ndarray, end: int, start: int = 0) -> None:
+    """Link rows to their successors: the list of free ones."""
+    links[:] = np.arange(start + 1, start + len(links) + 1)
+    links[-1] = end

@@ -1,0 +1,114 @@
+"""Loops over keys and over scores: the one place for sums over numeric coordinates and codes.
+
+A *key* is a row of numeric coordinates and a row of codes. A code is the position of a level's indicator among all
+coordinates, so that code ``c`` of a categorical column reads weight ``c``, and the indicators are never made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from emt._kernels.compile import inline, inner, inner_strict
+from emt._kernels.rng import uniform
+
+__all__ = ["any_least", "dot", "equal_keys", "filled", "least", "offsets", "ordered_dot", "squared_norm"]
+
+ROUND = 32  # rows of numbers about a leaf's memories are filled up to a multiple of this
+
+
+def offsets(n_numeric: int, n_levels: Sequence[int]) -> np.ndarray:
+    """Return what turns the levels of each categorical column into codes.
+
+    Examples
+    --------
+    >>> offsets(2, [3, 5])
+    array([2, 5], dtype=int32)
+    """
+    return (n_numeric + np.cumsum([0, *n_levels])[:-1]).astype(np.int32)
+
+
+@inline
+def filled(n: int) -> int:
+    """Return the next multiple of 32: loops over so many have no odd ends, which would take as long as the rest."""
+    return (n + ROUND - 1) // ROUND * ROUND
+
+
+@inline
+def dot(weights: np.ndarray, numeric: np.ndarray, n_numeric: int, codes: np.ndarray) -> float:
+    """Return <weights, key>; the row of numeric coordinates may be longer than their number."""
+    total = weights.dtype.type(0)
+    for i in range(n_numeric):
+        total += weights[i] * numeric[i]
+    for j in range(len(codes)):
+        total += weights[codes[j]]
+    return total
+
+
+@inner_strict
+def ordered_dot(weights: np.ndarray, numeric: np.ndarray, codes: np.ndarray) -> float:
+    """Return <weights, key>, the same bits wherever it is called.
+
+    A split and every later query must agree on which side of a boundary a key is: hence sums in a fixed order, in four
+    lanes that the processor adds up side by side.
+    """
+    n = len(numeric)
+    s0 = s1 = s2 = s3 = weights.dtype.type(0)
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        s0 += weights[i] * numeric[i]
+        s1 += weights[i + 1] * numeric[i + 1]
+        s2 += weights[i + 2] * numeric[i + 2]
+        s3 += weights[i + 3] * numeric[i + 3]
+    for i in range(whole, n):
+        s0 += weights[i] * numeric[i]
+    for j in range(len(codes)):
+        s1 += weights[codes[j]]
+    return (s0 + s1) + (s2 + s3)
+
+
+@inline
+def squared_norm(numeric: np.ndarray, n_codes: int) -> float:
+    """Return the squared norm of a key, in which each categorical column has one indicator that is 1."""
+    total = numeric.dtype.type(0)
+    for i in range(len(numeric)):
+        total += numeric[i] * numeric[i]
+    return total + np.float32(n_codes)
+
+
+@inner
+def equal_keys(numeric: np.ndarray, codes: np.ndarray, their_numeric: np.ndarray, their_codes: np.ndarray) -> bool:
+    """Tell whether two keys are the same; the second's row of numeric coordinates may be longer."""
+    for i in range(len(numeric)):
+        if numeric[i] != their_numeric[i]:
+            return False
+    for j in range(len(codes)):  # noqa: SIM110 (numba has no all())
+        if codes[j] != their_codes[j]:
+            return False
+    return True
+
+
+@inner
+def least(values: np.ndarray) -> float:
+    """Return the least of many numbers."""
+    lowest = values[0]
+    for k in range(len(values)):
+        lowest = values[k] if values[k] < lowest else lowest
+    return lowest
+
+
+@inner
+def any_least(values: np.ndarray, lowest: float, stream: Any) -> int:
+    """Return the position of the least number; of several, any."""
+    n_tied = np.int32(0)
+    for k in range(len(values)):
+        n_tied = np.int32(n_tied + (np.int32(1) if values[k] == lowest else np.int32(0)))
+    skip = int(uniform(stream) * n_tied) if n_tied > 1 else 0
+    for k in range(len(values)):
+        if values[k] == lowest:
+            if skip == 0:
+                return k
+            skip -= 1
+    return len(values) - 1  # not a number
