@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 
-__all__ = ["check_choice", "check_counts", "check_positive", "check_shares", "check_yes_or_no"]
+__all__ = ["check_choice", "check_counts", "check_positive", "check_shares", "check_yes_or_no", "nearest"]
 
 
 def check_shares(**shares: float) -> None:
@@ -50,3 +51,18 @@ def check_choice(choices: Sequence[str], **choice: str) -> None:
     for name, value in choice.items():
         if value not in choices:
             raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Say which known names are like this one, or all of them.
+
+    Examples
+    --------
+    >>> nearest("diigts", ["digits", "wine"])
+    'did you mean digits?'
+    >>> nearest("cars", ["digits", "wine"])
+    'there are digits, wine'
+    """
+    known = sorted(known)
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(known)}"

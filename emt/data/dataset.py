@@ -60,6 +60,16 @@ class Dataset:
     categorical_names: tuple[str, ...]
     facts: dict[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for name, n_axes in (("numeric", 2), ("categorical", 2), ("n_levels", 1), ("labels", 1)):
+            if len(shape := np.shape(getattr(self, name))) != n_axes:
+                raise DatasetError(f"{self.name}: {name} must have {n_axes} dimension(s), not the shape {shape}")
+        try:
+            facts = json.loads(json.dumps(self.facts, allow_nan=False))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise DatasetError(f"{self.name}: facts must be plain values, ready for JSON: {error}") from error
+        object.__setattr__(self, "facts", facts)  # as they will be read back: keys are strings, tuples are lists
+
     @property
     def n_classes(self) -> int:
         """Number of classes, which is the number of actions."""

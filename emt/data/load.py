@@ -6,6 +6,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+from emt.arguments import nearest
 from emt.data import prepared
 from emt.data.dataset import Dataset, DatasetError
 from emt.data.embedded import EMBEDDED
@@ -14,6 +15,7 @@ from emt.data.nasty import NASTY
 __all__ = ["load", "name_of", "names", "save"]
 
 BUILT_IN = {**EMBEDDED, **NASTY}
+NAME = re.compile(r"\w[\w.+-]*")  # it becomes that of a file
 
 
 @cache
@@ -60,7 +62,7 @@ def save(dataset: Dataset) -> Path:
     DatasetError
         If its name is that of a built-in set or an OpenML task, or cannot name a file.
     """
-    if _is_taken(dataset.name) or not re.fullmatch(r"\w[\w.+-]*", dataset.name):
+    if _is_taken(dataset.name) or not NAME.fullmatch(dataset.name):
         raise DatasetError(
             f"a dataset cannot be saved as {dataset.name!r}: give it a name of letters, digits and _ . + - "
             "that is no built-in set's (wine) or OpenML task's (task-3), e.g. from_frame(..., name='my-set')"
@@ -95,11 +97,13 @@ def load(dataset: str | int) -> Dataset:
         return _built_in(str(dataset))
     name = name_of(dataset)
     try:
+        if not NAME.fullmatch(name):
+            raise FileNotFoundError
         return prepared.read(name)
     except FileNotFoundError:
         if isinstance(dataset, str):
-            known = ", ".join(name for name in names() if name not in NASTY)
-            raise DatasetError(f"there is no dataset {dataset!r}; there are {known}") from None
+            known = [name for name in names() if name not in NASTY]
+            raise DatasetError(f"there is no dataset {dataset!r}; {nearest(dataset, known)}") from None
         reason = prepared.failures().get(name)
         why = f" (the last try: {reason})" if reason else ""
         raise DatasetError(

@@ -7,13 +7,14 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from emt.data.dataset import Dataset, DatasetError
+from emt.files import clear_leftovers, replacing, unused
 from emt.seeds import digest
 
 __all__ = [
@@ -40,7 +41,10 @@ class BrokenFile(DatasetError):
 def folder() -> Path:
     """Return the store's folder: ``EMT_DATA``, or ``emt`` in the user's cache folder."""
     if place := os.environ.get("EMT_DATA"):
-        return Path(place).expanduser()
+        path = Path(place).expanduser()
+        if os.path.exists(path) and not os.path.isdir(path):
+            raise DatasetError(f"EMT_DATA is {path}, which is not a folder: set it to one, which need not be there yet")
+        return path
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "emt"
 
 
@@ -56,7 +60,7 @@ def file_of(name: str) -> Path:
 
 
 def write(dataset: Dataset) -> Path:
-    """Write a dataset into the store: beside its place first, then moved there whole."""
+    """Write a dataset into the store, whole or not at all, whoever else is writing it."""
     arrays = [*dataset.numeric.T, *dataset.categorical.T, dataset.labels]
     table = pa.table([pa.array(np.ascontiguousarray(array)) for array in arrays], names=_column_names(dataset))
     words = {
@@ -68,11 +72,8 @@ def write(dataset: Dataset) -> Path:
     words["checksum"] = digest(words)
     table = table.replace_schema_metadata({"emt": json.dumps(words, sort_keys=True)})
     path = file_of(dataset.name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(".part")
-    pq.write_table(table, beside, compression="zstd", use_dictionary=True, write_statistics=False)
-    _flush(beside)
-    beside.replace(path)
+    with _writing(path) as file:
+        pq.write_table(table, file, compression="zstd", use_dictionary=True, write_statistics=False)
     return path
 
 
@@ -85,10 +86,13 @@ def read(name: str) -> Dataset:
         If it is not prepared.
     BrokenFile
         If the file is damaged or of another format.
+    DatasetError
+        If it cannot be read for a reason that may pass: permissions, too many open files, a failing disk.
     """
     path = file_of(name)
     try:
-        table = pq.read_table(path)
+        with pq.ParquetFile(path) as file:
+            table = file.read()
         words = json.loads((table.schema.metadata or {})[b"emt"])
         checksum = words.pop("checksum")
         if words["format"] != FORMAT or words["name"] != name:
@@ -99,17 +103,17 @@ def read(name: str) -> Dataset:
             numeric=_block(table, 0, n_numeric, np.float32),
             categorical=_block(table, n_numeric, n_numeric + n_categorical, np.int32),
             n_levels=np.array(words["n_levels"], np.int32),
-            labels=table.column(n_numeric + n_categorical).to_numpy(),
+            labels=_block(table, n_numeric + n_categorical, n_numeric + n_categorical + 1, np.int32)[:, 0],
             classes=tuple(words["classes"]),
             numeric_names=tuple(words["numeric_names"]),
             categorical_names=tuple(words["categorical_names"]),
             facts=words["facts"],
         )
-    except FileNotFoundError:
+    except (FileNotFoundError, BrokenFile, MemoryError):
         raise
     except (OSError, pa.ArrowException, ValueError, KeyError, IndexError, TypeError) as error:
-        if isinstance(error, BrokenFile):
-            raise
+        if isinstance(error, OSError) and error.errno:  # the system's trouble; what is wrong with the content has none
+            raise DatasetError(f"{path} cannot be read: {os.strerror(error.errno)}") from error
         raise BrokenFile(f"{path} is broken: {' '.join(str(error).split())[:200]}") from error
     if checksum != digest(words) or words["fingerprint"] != dataset.fingerprint:
         raise BrokenFile(f"{path} is broken: its content does not match its checksum")
@@ -121,14 +125,15 @@ def exclusive() -> Iterator[None]:
     """Keep other preparations out, and clear away what a killed one left half written."""
     import fcntl  # Windows has none, and needs none to read the store
 
-    folder().mkdir(parents=True, exist_ok=True)
-    with (folder() / ".lock").open("w") as lock:
+    with _trouble_in_one_line():
+        folder().mkdir(parents=True, exist_ok=True)
+        lock = (folder() / ".lock").open("w")
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise DatasetError(f"another preparation is at work in {folder()}: wait for it, or stop it") from None
-        for leftover in folder().glob("*.part"):
-            leftover.unlink()
+        clear_leftovers(folder())
         yield
 
 
@@ -144,9 +149,9 @@ def write_manifest() -> None:
 
 
 def set_aside(name: str) -> Path:
-    """Take a file out of the store without deleting it, and return where it is now."""
+    """Take a file out of the store without deleting it or another, and return where it is now."""
     path = file_of(name)
-    return path.replace(path.with_suffix(".broken"))
+    return path.rename(unused(path.with_suffix(".broken")))
 
 
 def failures() -> dict[str, str]:
@@ -176,11 +181,8 @@ def _block(table: pa.Table, start: int, stop: int, dtype: type) -> np.ndarray:
 
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(".part")
-    beside.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf8")
-    _flush(beside)
-    beside.replace(path)
+    with _writing(path) as file:
+        file.write((json.dumps(value, indent=1, sort_keys=True) + "\n").encode())
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -190,7 +192,21 @@ def _read_json(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _flush(path: Path) -> None:
-    """Have the file on the disk before its name is: a rename survives a power cut, data not yet written does not."""
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[IO[bytes]]:
+    """Replace a file of the store, whose folder is made if it is not there."""
+    with _trouble_in_one_line():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as file:
+            yield file
+
+
+@contextlib.contextmanager
+def _trouble_in_one_line() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DatasetError(
+            f"cannot write to {folder()}: {error.strerror or error}; make room there or make it writable, "
+            "or set EMT_DATA to another folder"
+        ) from error

@@ -76,9 +76,18 @@ def test_the_synthetic_stream_is_the_same_every_time_and_can_be_learned():
     assert accuracy > 1.5 * np.bincount(first.labels).max() / len(first)
 
 
-def test_an_unknown_name_is_told_what_there_is():
-    with pytest.raises(DatasetError, match="no dataset 'digit'; there are digits, wine"):
-        load("digit")
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("diigts", r"no dataset 'diigts'; did you mean digits"),
+        ("zzz", "no dataset 'zzz'; there are balance-scale, "),
+        ("../digits", r"no dataset '../digits'; did you mean digits"),
+        ("a\0b", "no dataset"),
+    ],
+)
+def test_an_unknown_name_is_told_what_there_is(store, name, message):
+    with pytest.raises(DatasetError, match=message):
+        load(name)
 
 
 def test_the_library_takes_a_users_arrays():

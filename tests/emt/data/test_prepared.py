@@ -1,11 +1,28 @@
 import dataclasses
+import errno
 import json
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from emt.data import DatasetError, from_arrays, load, prepared
+from emt.files import replacing
+
+SAVE_AND_LOAD_OFTEN = """
+import sys
+import numpy as np
+from emt.data import from_arrays, load, save
+shift = int(sys.argv[1])
+for turn in range(25):
+    rows = np.arange(400 * (1 + turn % 3))
+    save(from_arrays(np.full((len(rows), 3), shift), rows % 2, name="mine"))
+    values = load("mine").numeric
+    assert (values == values[0, 0]).all()
+"""
 
 
 @pytest.fixture
@@ -23,6 +40,7 @@ def test_what_is_written_is_read_back_to_the_bit(store, dataset):
         one, two = getattr(dataset, field.name), getattr(back, field.name)
         if isinstance(one, np.ndarray):
             assert (one.dtype, one.tolist()) == (two.dtype, two.tolist())
+            assert two.flags.writeable == one.flags.writeable, "compiled code would be compiled again for it"
         else:
             assert one == two
     assert back.fingerprint == dataset.fingerprint
@@ -114,6 +132,75 @@ def test_the_place_is_one_setting(monkeypatch, tmp_path):
     assert prepared.folder() == tmp_path / "emt"
     monkeypatch.setenv("EMT_DATA", str(tmp_path / "elsewhere"))
     assert prepared.folder() == tmp_path / "elsewhere"
+
+
+def test_a_store_that_is_a_file_is_refused_in_one_line(monkeypatch, tmp_path, dataset):
+    place = tmp_path / "file"
+    place.touch()
+    monkeypatch.setenv("EMT_DATA", str(place))
+    for use in (lambda: load(5), lambda: load("mine"), lambda: prepared.write(dataset), prepared.exclusive().__enter__):
+        with pytest.raises(DatasetError, match=r"EMT_DATA is .*file, which is not a folder"):
+            use()
+    assert len(load("wine")) == 178, "which needs no store"
+    monkeypatch.setenv("EMT_DATA", str(place / "below"))
+    with pytest.raises(DatasetError, match=r"task-5\.parquet cannot be read: Not a directory"):
+        load(5)
+    with pytest.raises(DatasetError, match=r"cannot write to .*below: Not a directory; .*set EMT_DATA to another"):
+        prepared.write(dataset)
+
+
+@pytest.mark.parametrize("function", ["mkdir", "open", "fsync", "replace"])
+def test_a_store_that_cannot_be_written_is_refused_in_one_line_and_keeps_what_it_has(
+    store, dataset, monkeypatch, function
+):
+    def refuse(*_, **__):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    before = prepared.write(dataset).read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(*{"mkdir": (Path, "mkdir"), "open": ("builtins.open",)}.get(function, (os, function)), refuse)
+        with pytest.raises(DatasetError, match=r"cannot write to .*store: Read-only file system; .*EMT_DATA"):
+            prepared.write(dataset)
+        if function == "mkdir":
+            with pytest.raises(DatasetError, match=r"cannot write to .*store: Read-only"), prepared.exclusive():
+                pass
+    assert [path.name for path in store.iterdir() if path.name != ".lock"] == ["task-5.parquet"]
+    assert prepared.file_of("task-5").read_bytes() == before
+
+
+@pytest.mark.parametrize("reason", [errno.EACCES, errno.EMFILE, errno.EIO, errno.ESTALE])
+def test_a_file_that_cannot_be_read_now_is_not_broken(store, dataset, monkeypatch, reason):
+    def refuse(*_, **__):
+        raise OSError(reason, "Failed to open")
+
+    prepared.write(dataset)
+    monkeypatch.setattr(prepared.pq, "ParquetFile", refuse)
+    with pytest.raises(DatasetError, match=f"task-5.parquet cannot be read: {os.strerror(reason)}") as caught:
+        prepared.read("task-5")
+    assert not isinstance(caught.value, prepared.BrokenFile), "or a preparation would set a good file aside"
+
+
+def test_many_processes_saving_one_set_at_once_leave_it_whole(store):
+    commands = [[sys.executable, "-c", SAVE_AND_LOAD_OFTEN, str(shift)] for shift in range(6)]
+    processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in commands]
+    errors = [process.communicate()[1] for process in processes]
+    assert not any(process.returncode for process in processes), "\n".join(errors)
+    assert len(load("mine")) == 400
+    assert [path.name for path in store.iterdir()] == ["mine.parquet"]
+
+
+def test_a_preparation_leaves_alone_what_is_being_saved(store, dataset):
+    store.mkdir()
+    with replacing(store / "mine.parquet") as file, prepared.exclusive():
+        file.write(b"whole")
+    assert (store / "mine.parquet").read_bytes() == b"whole"
+
+
+def test_a_file_set_aside_never_overwrites_another(store, dataset):
+    for content in (b"one", b"two"):
+        prepared.write(dataset).write_bytes(content)
+        assert prepared.set_aside("task-5").read_bytes() == content
+    assert sorted(path.name for path in store.iterdir()) == ["task-5.broken", "task-5.broken-2"]
 
 
 def test_two_preparations_at_once_are_refused(store):
