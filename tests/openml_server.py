@@ -23,6 +23,7 @@ class Data:
     arff: bytes = b""
     parquet: bytes = b""
     md5: str | None = None  # of the ARFF, where it is not the right one
+    format: str = "ARFF"
     task_type: int = 1
     status: str = "active"
     extra: str = ""  # more XML for the description
@@ -107,7 +108,7 @@ class OpenMLServer:
     def _description(self, number: int, data: Data) -> str:
         url = f"<oml:parquet_url>{self.base}/datasets/made/{number}.pq</oml:parquet_url>" if data.parquet else ""
         md5 = data.md5 or hashlib.md5(data.arff).hexdigest()
-        kind = "Sparse_ARFF" if b"\n{" in data.arff else "ARFF"
+        kind = "Sparse_ARFF" if b"\n{" in data.arff else data.format
         return f"""<oml:data_set_description {XMLNS}><oml:id>{number}</oml:id><oml:name>made-{number}</oml:name>
             <oml:version>3</oml:version><oml:description>made</oml:description><oml:format>{kind}</oml:format>
             <oml:url>{self.base}/data/v1/download/{number}/made.arff</oml:url>{url}

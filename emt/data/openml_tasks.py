@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 import shutil
 import urllib.error
 import urllib.request
@@ -25,6 +26,7 @@ import openml
 import pandas as pd
 import pyarrow.parquet
 
+from emt.arguments import check_counts
 from emt.data.dataset import Dataset, DatasetError
 from emt.data.encode import from_frame
 
@@ -63,6 +65,7 @@ def fetch(task_id: int) -> Dataset:
     DatasetError
         If the task cannot be had or cannot be used; the message says why.
     """
+    check_counts(1, task_id=task_id)
     broken = False
     try:
         return _read(task_id)
@@ -70,6 +73,8 @@ def fetch(task_id: int) -> Dataset:
         trouble = f"{Path(error.filename).name} is not in the client's cache"
     except _BrokenCache as error:
         broken, trouble = True, str(error)
+    except OSError as error:  # which may pass, and is no reason to remove anything
+        raise DatasetError(f"task {task_id}: the client's cache cannot be read: {error}") from error
     if not _reachable(openml.config.server):
         raise DatasetError(
             f"task {task_id}: {trouble}, and there is no answer from {openml.config.server}; try again when there is"
@@ -95,15 +100,23 @@ def _reachable(server: str) -> bool:
     return True
 
 
-def _cache_folder(kind: str, number: int | str) -> Path:
+def _cache_folder(kind: str, number: int) -> Path:
     return Path(openml.config.get_cache_directory()) / kind / str(number)
 
 
 def _forget(task_id: int) -> None:
     """Remove what the cache has of a task, or the client would trust a broken file."""
     with contextlib.suppress(FileNotFoundError, _BrokenCache):
-        shutil.rmtree(_cache_folder("datasets", _read_task(task_id)[0]), ignore_errors=True)
-    shutil.rmtree(_cache_folder("tasks", task_id), ignore_errors=True)
+        _remove("datasets", _read_task(task_id)[0])
+    _remove("tasks", task_id)
+
+
+def _remove(kind: str, number: int) -> None:
+    """Remove a folder of the client's cache, and never anything that a link leads to."""
+    folder, root = _cache_folder(kind, number), Path(openml.config.get_cache_directory())
+    if folder.resolve() != root.resolve() / kind / str(number):
+        raise DatasetError(f"{folder} has a broken file, but is a link to {folder.resolve()}: remove it yourself")
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _download(task_id: int) -> None:
@@ -131,10 +144,13 @@ def _read(task_id: int) -> Dataset:
         raise DatasetError(f"task {task_id}: its target {target!r} is not a column of data {data_id}")
     wanted = [feature for feature in features if not feature.dropped]
     parquet, dense = folder / f"dataset_{data_id}.pq", folder / "dataset.arff"
+    md5 = description.findtext("{*}md5_checksum")
     if parquet.exists():
-        frame = _read_parquet(parquet, wanted)
+        # OpenML's checksum is that of the file in the set's own format, which so far is ARFF for almost all of them.
+        own = (description.findtext("{*}format") or "").lower() in ("parquet", "pq")
+        frame = _read_parquet(parquet, wanted, md5 if own else None)
     else:
-        frame = _read_arff(dense, wanted, md5=description.findtext("{*}md5_checksum"))
+        frame = _read_arff(dense, wanted, md5)
     return from_frame(
         frame,
         target,
@@ -144,7 +160,7 @@ def _read(task_id: int) -> Dataset:
         facts={
             "name": description.findtext("{*}name"),
             "task": task_id,
-            "data_id": int(data_id),
+            "data_id": data_id,
             "version": int(description.findtext("{*}version") or 1),
             "status": description.findtext("{*}status") or "unknown",
             "dropped_columns": {feature.name: feature.dropped for feature in features if feature.dropped},
@@ -159,15 +175,18 @@ def _xml(path: Path) -> ElementTree.Element:
         raise _BrokenCache(f"{path} is not XML ({error})") from error
 
 
-def _read_task(task_id: int) -> tuple[str, str]:
+def _read_task(task_id: int) -> tuple[int, str]:
     """Return the number of a task's data and the name of its target, which need not be the data's default target."""
-    root = _xml(_cache_folder("tasks", task_id) / "task.xml")
+    path = _cache_folder("tasks", task_id) / "task.xml"
+    root = _xml(path)
     if root.findtext("{*}task_type_id") != CLASSIFICATION:
         raise DatasetError(f"task {task_id}: it is not classification but {root.findtext('{*}task_type')}")
     data_id, target = root.findtext(".//{*}data_set_id"), root.findtext(".//{*}target_feature")
     if not data_id or not target:
         raise DatasetError(f"task {task_id}: it names no data or no target")
-    return data_id, target
+    if not re.fullmatch(r"\s*[0-9]{1,18}\s*", data_id):
+        raise _BrokenCache(f"{path} has the data_set_id {data_id[:100]!r}, which is not a number")
+    return int(data_id), target
 
 
 def _read_features(path: Path, description: ElementTree.Element, target: str) -> list[_Feature]:
@@ -188,13 +207,14 @@ def _read_features(path: Path, description: ElementTree.Element, target: str) ->
     return features
 
 
-def _read_parquet(path: Path, wanted: list[_Feature]) -> pd.DataFrame:
+def _read_parquet(path: Path, wanted: list[_Feature], md5: str | None) -> pd.DataFrame:
+    _check_md5(path, md5)
     try:
-        file = pyarrow.parquet.ParquetFile(path)
-        _check_columns(path, [feature.name for feature in wanted], file.schema_arrow.names)
-        frame = file.read(columns=[feature.name for feature in wanted]).to_pandas()
+        with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            _check_columns(path, [feature.name for feature in wanted], file.schema_arrow.names)
+            frame = file.read(columns=[feature.name for feature in wanted]).to_pandas()
     except (OSError, pyarrow.ArrowException) as error:
-        if isinstance(error, FileNotFoundError):
+        if isinstance(error, MemoryError) or getattr(error, "errno", None):  # the system's trouble, not the file's
             raise
         raise _BrokenCache(f"{path} is not a readable parquet file ({error})") from error
     for feature in wanted:
@@ -205,9 +225,7 @@ def _read_parquet(path: Path, wanted: list[_Feature]) -> pd.DataFrame:
 
 def _read_arff(path: Path, wanted: list[_Feature], md5: str | None) -> pd.DataFrame:
     """Read an ARFF file, dense or sparse, in chunks: its cells as Python objects would take many times the room."""
-    with path.open("rb") as file:
-        if md5 and hashlib.file_digest(file, "md5").hexdigest() != md5:
-            raise _BrokenCache(f"{path} does not match its checksum {md5}")
+    _check_md5(path, md5)
     try:
         with path.open(encoding="utf8") as text:
             sparse = _is_sparse(text)
@@ -253,6 +271,12 @@ def _blocks(rows: Iterator[Any], positions: list[int], sparse: bool) -> Iterator
         else:
             chunk = [[row[position] for position in positions] for row in chunk]
         yield np.array(chunk, dtype=np.float32)
+
+
+def _check_md5(path: Path, md5: str | None) -> None:
+    with path.open("rb") as file:
+        if md5 and hashlib.file_digest(file, "md5").hexdigest() != md5:
+            raise _BrokenCache(f"{path} does not match its checksum {md5}")
 
 
 def _check_columns(path: Path, wanted: list[str], there: list[str]) -> None:

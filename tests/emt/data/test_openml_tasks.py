@@ -1,6 +1,9 @@
 """The real `openml` client against a local server that speaks OpenML's API."""
 
+import errno
+import hashlib
 import io
+import re
 import time
 from pathlib import Path
 
@@ -14,14 +17,22 @@ from emt.data import DatasetError, openml_tasks
 from emt.data.openml_tasks import MAX_ROWS, fetch
 
 
-def parquet(frame: pd.DataFrame) -> bytes:
+def parquet(frame: pd.DataFrame, **options) -> bytes:
     buffer = io.BytesIO()
-    frame.to_parquet(buffer)
+    frame.to_parquet(buffer, **options)
     return buffer.getvalue()
+
+
+def table(shift: float = 0.0) -> pd.DataFrame:
+    return pd.DataFrame({"x": np.arange(40.0) + shift, "letter": ["a", "b"] * 20, "class": ["no", "yes"] * 20})
 
 
 def data_folder(number: int) -> Path:
     return Path(openml.config.get_cache_directory()) / "datasets" / str(number)
+
+
+def task_file(number: int) -> Path:
+    return data_folder(number).parents[1] / "tasks" / str(number) / "task.xml"
 
 
 def test_a_task_becomes_a_dataset_with_its_facts(server):
@@ -170,15 +181,102 @@ def test_a_broken_parquet_file_on_the_server_is_a_reason(server):
 def test_a_damaged_file_in_the_clients_cache_is_fetched_again(server, file, damage):
     server.data[7] = simple()
     if file.endswith("pq"):
-        frame = pd.DataFrame({"x": np.arange(40.0), "letter": ["a", "b"] * 20, "class": ["no", "yes"] * 20})
-        server.data[7].parquet = parquet(frame)
+        server.data[7].parquet = parquet(table())
     first = fetch(7)
-    path = data_folder(7) / file if file != "task.xml" else data_folder(7).parents[1] / "tasks" / "7" / file
+    path = data_folder(7) / file if file != "task.xml" else task_file(7)
     if damage == "cut":
         path.write_bytes(path.read_bytes()[:-100])
     else:
         path.unlink()
     assert fetch(7).fingerprint == first.fingerprint
+
+
+@pytest.mark.parametrize("number", ["../../precious", "{precious}", "", ".", "7/../../../precious", "-1", "٧", "1e3"])
+def test_a_crafted_task_has_nothing_removed_outside_its_own_folder(server, tmp_path, number):
+    server.data[7], server.data[8] = simple(), simple()
+    first = fetch(7)
+    fetch(8)
+    precious = [tmp_path / "precious", data_folder(7).parents[1] / "precious"]
+    for folder in precious:
+        folder.mkdir()
+        (folder / "thesis.tex").touch()
+    crafted = (
+        task_file(7)
+        .read_text()
+        .replace("<oml:data_set_id>7<", f"<oml:data_set_id>{number.format(precious=precious[0])}<")
+    )
+    task_file(7).write_text(crafted)
+    if number:
+        assert fetch(7).fingerprint == first.fingerprint, "fetched again"
+    else:
+        with pytest.raises(DatasetError, match="task 7: it names no data"):
+            fetch(7)
+    assert all((folder / "thesis.tex").exists() for folder in precious)
+    assert (data_folder(8) / "dataset.arff").exists()
+
+
+@pytest.mark.parametrize("link", ["datasets/7", "datasets"])
+def test_what_a_link_leads_to_is_never_removed(server, tmp_path, link):
+    server.data[7] = simple()
+    fetch(7)
+    inside, elsewhere = data_folder(7).parents[1] / link, tmp_path / "elsewhere"
+    inside.rename(elsewhere)
+    inside.symlink_to(elsewhere)
+    arff = data_folder(7) / "dataset.arff"
+    arff.write_bytes(arff.read_bytes()[:-3])
+    with pytest.raises(
+        DatasetError, match=re.escape(f"{data_folder(7)} has a broken file, but is a link to {elsewhere}")
+    ):
+        fetch(7)
+    assert list(elsewhere.rglob("dataset.arff"))
+
+
+@pytest.mark.parametrize("task", ["7", "../7", 0, -1, 7.0, True, None])
+def test_a_task_that_is_no_number_is_refused(server, task):
+    with pytest.raises(ValueError, match=re.escape(f"task_id must be a whole number, at least 1, not {task!r}")):
+        fetch(task)
+
+
+def test_a_file_of_the_cache_that_cannot_be_read_now_is_kept(server, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    server.data[7] = Data(features=simple().features, parquet=parquet(table()))
+    fetch(7)
+    monkeypatch.setattr(openml_tasks.pyarrow.parquet, "ParquetFile", refuse)
+    with pytest.raises(DatasetError, match=r"task 7: the client's cache cannot be read: .*Permission denied"):
+        fetch(7)
+    assert (data_folder(7) / "dataset_7.pq").exists()
+
+
+def test_a_parquet_file_that_fails_the_md5_it_comes_with_is_refused(server):
+    right, wrong = parquet(table()), parquet(table(shift=1))
+    server.data[7] = Data(
+        features=simple().features, parquet=wrong, format="parquet", md5=hashlib.md5(right).hexdigest()
+    )
+    with pytest.raises(
+        DatasetError, match=r"task 7: the server's copy cannot be used: .*dataset_7.pq does not match its"
+    ):
+        fetch(7)
+    server.data[7].parquet = right
+    assert fetch(7).numeric[0, 0] == 0, "the next try has the right file"
+
+
+def test_the_md5_of_an_arff_file_is_not_asked_of_the_parquet_file_beside_it(server):
+    server.data[7] = simple()
+    server.data[7].parquet = parquet(table(shift=1))
+    assert fetch(7).numeric[0, 0] == 1
+
+
+def test_a_parquet_file_that_fails_its_own_checksums_is_refused(server):
+    whole = parquet(table(), compression=None, use_dictionary=False, write_page_checksum=True)
+    place = whole.index(np.arange(10.0).tobytes())
+    flipped = whole[: place + 6] + b"\x42" + whole[place + 7 :]
+    server.data[7] = Data(features=simple().features, parquet=flipped)
+    with pytest.raises(DatasetError, match=r"task 7: the server's copy cannot be used: .*not a readable parquet .*CRC"):
+        fetch(7)
+    server.data[8] = Data(features=simple().features, parquet=whole)
+    assert fetch(8).numeric[0, 0] == 0
 
 
 def test_a_damaged_cache_without_a_server_is_refused_and_kept(server):
