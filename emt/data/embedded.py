@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from emt.data.dataset import Dataset
-from emt.data.encode import from_arrays, from_frame
+from emt.data.encode import encode, from_arrays
 from emt.seeds import seed_sequence
 
 __all__ = ["EMBEDDED"]
@@ -67,7 +67,7 @@ def _tic_tac_toe(name: str) -> Dataset:
     columns = [f"{row}-{column}-square" for row in rows for column in ("left", "middle", "right")]
     frame = pd.DataFrame([list(board) for board in boards], columns=columns)
     frame["Class"] = ["positive" if _has_line(board, "x") else "negative" for board in boards]
-    return from_frame(frame, "Class", name=name)
+    return encode(frame, "Class", name=name)
 
 
 def _balance_scale(name: str) -> Dataset:
@@ -77,7 +77,7 @@ def _balance_scale(name: str) -> Dataset:
     frame = pd.DataFrame(rows, columns=columns)
     tilt = frame["left-weight"] * frame["left-distance"] - frame["right-weight"] * frame["right-distance"]
     frame["class"] = np.array(["R", "B", "L"])[np.sign(tilt) + 1]
-    return from_frame(frame, "class", name=name)
+    return encode(frame, "class", name=name)
 
 
 def _monks(name: str, rule: Callable[..., bool]) -> Dataset:
@@ -87,7 +87,7 @@ def _monks(name: str, rule: Callable[..., bool]) -> Dataset:
     columns = ["head_shape", "body_shape", "is_smiling", "holding", "jacket_color", "has_tie"]
     frame = pd.DataFrame(robots, columns=columns)
     frame["class"] = [str(int(rule(*robot))) for robot in robots]
-    return from_frame(frame, "class", name=name, categorical=columns)
+    return encode(frame, "class", name=name, categorical=columns)
 
 
 def _multiplexer(name: str) -> Dataset:

@@ -1,21 +1,27 @@
-"""Cleaning and encoding: from a table with a target column to a Dataset."""
+"""Cleaning and encoding as in the paper: every column of a kind that can be used is used, incomplete rows are dropped.
+
+OpenML's tasks and the built-in sets come this way. A table of one's own comes by `emt.data.from_frame`, which looks at
+what its columns are first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from emt.arguments import check_counts
 from emt.data.dataset import Dataset, DatasetError
 from emt.seeds import seed_sequence
 
-__all__ = ["from_arrays", "from_frame"]
+__all__ = ["encode", "from_arrays"]
 
 
-def from_frame(
+def encode(
     frame: pd.DataFrame,
     target: str,
     *,
@@ -33,20 +39,10 @@ def from_frame(
 
     Parameters
     ----------
-    frame : DataFrame
-        One row per example.
-    target : str
-        The column to predict.
-    name : str
-        What to call the set; the order of its rows in an environment comes from it.
+    frame, target, name, ignore, max_rows, facts
+        As in `emt.data.from_frame`.
     categorical : sequence of str
         Numeric columns that are codes, not quantities.
-    ignore : sequence of str
-        Columns to leave out: identifiers, free text.
-    max_rows : int, optional
-        Keep at most so many of the clean rows, chosen at random by the name.
-    facts : mapping, optional
-        More facts to keep with the set.
 
     Returns
     -------
@@ -60,37 +56,36 @@ def from_frame(
     Examples
     --------
     >>> frame = pd.DataFrame({"size": [1.0, 2.5, None], "colour": ["red", "blue", "red"], "kind": ["a", "b", "a"]})
-    >>> dataset = from_frame(frame, target="kind")
+    >>> dataset = encode(frame, target="kind")
     >>> dataset.numeric.ravel().tolist(), dataset.categorical.ravel().tolist(), dataset.classes
     ([1.0, 2.5], [1, 0], ('a', 'b'))
     >>> dataset.facts["dropped_rows"]
     {'missing': 1}
     """
+    if not isinstance(name, str):
+        raise DatasetError(f"the name of a dataset must be a string, not {name!r}")
+    if not isinstance(facts, Mapping | None):
+        raise DatasetError(f"{name}: facts must be a mapping, not {facts!r}")
+    if max_rows is not None:
+        check_counts(1, max_rows=max_rows)
     names = [str(column) for column in frame.columns]
-    if names.count(target) != 1:
-        raise DatasetError(
-            f"{name}: there must be one target column {target!r}, but the columns are {_shorten(names)}"
-            if target not in names
-            else f"{name}: {names.count(target)} columns are called {target!r}: rename all but the target"
-        )
-    if unknown := sorted({*categorical, *ignore} - set(names)):
-        raise DatasetError(f"{name}: no such column: {_shorten(unknown)}; the columns are {_shorten(names)}")
-
+    check_columns(name, names, target, {*categorical, *ignore})
     numeric: dict[int, np.ndarray] = {}
     nominal: dict[int, tuple[np.ndarray, list[str]]] = {}
     labels: tuple[np.ndarray, list[str]] = (np.zeros(0, np.int32), [])
     dropped_columns: dict[str, str] = {}
     for position, column_name in enumerate(names):
         column = frame.iloc[:, position]
-        kind = "nominal" if column_name in categorical else _kind(column)
+        kind = "nominal" if column_name in categorical else kind_of(column)
         if column_name == target:
-            labels = _codes(column)
+            labels = codes_of(column)
         elif column_name in ignore:
             dropped_columns[column_name] = "ignored"
         elif kind == "numeric":
-            numeric[position] = _floats(column)
+            with np.errstate(over="ignore"):  # beyond float32's range is infinity too
+                numeric[position] = doubles_of(column).astype(np.float32)
         elif kind == "nominal":
-            nominal[position] = _codes(column)
+            nominal[position] = codes_of(column)
         else:
             dropped_columns[column_name] = kind
 
@@ -169,7 +164,7 @@ def from_arrays(
     names : sequence of str, optional
         Names of the columns of X; x0, x1, ... if not given.
     max_rows, facts
-        As in `from_frame`.
+        As in `emt.data.from_frame`.
 
     Returns
     -------
@@ -180,7 +175,10 @@ def from_arrays(
     >>> from_arrays([[0.5, 3], [1.5, 7], [2.5, 3]], ["no", "yes", "no"], categorical=[1])
     Dataset('arrays': 3 rows, 1 numeric, 1 categorical, 2 classes)
     """
-    frame = pd.DataFrame(X.toarray() if sparse.issparse(X) else X).infer_objects()
+    try:
+        frame = pd.DataFrame(X.toarray() if sparse.issparse(X) else X).infer_objects()
+    except ValueError as error:
+        raise DatasetError(f"{name}: X must have two dimensions, rows and columns: {error}") from error
     labels = np.asarray(y)
     if labels.shape != (len(frame),):
         raise DatasetError(f"{name}: X has {len(frame)} rows, but y has the shape {labels.shape}")
@@ -196,10 +194,22 @@ def from_arrays(
     frame.columns = pd.Index(names)
     frame.insert(n_columns, target, labels)
     chosen = [names[j] for j in categorical]
-    return from_frame(frame, target, name=name, categorical=chosen, max_rows=max_rows, facts=facts)
+    return encode(frame, target, name=name, categorical=chosen, max_rows=max_rows, facts=facts)
 
 
-def _kind(column: pd.Series) -> str:
+def check_columns(name: str, names: Sequence[str], target: str, mentioned: Iterable[str]) -> None:
+    """Refuse a target that is not one of the columns, and mentioned columns that are none."""
+    if names.count(target) != 1:
+        raise DatasetError(
+            f"{name}: there must be one target column {target!r}, but the columns are {_shorten(names)}"
+            if target not in names
+            else f"{name}: {names.count(target)} columns are called {target!r}: rename all but the target"
+        )
+    if unknown := sorted(set(mentioned) - set(names)):
+        raise DatasetError(f"{name}: no such column: {_shorten(unknown)}; the columns are {_shorten(names)}")
+
+
+def kind_of(column: pd.Series) -> str:
     """Return "numeric", "nominal", or the reason why the column is neither."""
     dtype = column.dtype.subtype if isinstance(column.dtype, pd.SparseDtype) else column.dtype
     types = pd.api.types
@@ -211,23 +221,40 @@ def _kind(column: pd.Series) -> str:
         inferred = types.infer_dtype(column, skipna=True)
         if inferred in ("floating", "integer", "mixed-integer-float", "decimal", "empty"):
             return "numeric"
+        if inferred == "mixed" and column.map(lambda cell: isinstance(cell, list | tuple | dict | np.ndarray)).any():
+            return "cells that hold more than one value"
         return "nominal" if inferred in ("string", "boolean", "mixed", "mixed-integer") else inferred
     return "nominal" if types.is_string_dtype(dtype) else str(dtype)
 
 
-def _floats(column: pd.Series) -> np.ndarray:
-    """Return a numeric column as float32, missing as NaN, beyond float32's range as infinity."""
-    with np.errstate(over="ignore"):
-        return column.to_numpy(dtype=np.float64, na_value=np.nan).astype(np.float32)
+def doubles_of(column: pd.Series) -> np.ndarray:
+    """Return a numeric column as float64, missing as NaN, beyond its range as infinity."""
+    try:
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except OverflowError:  # Python's whole numbers know no bounds
+        return column.map(_float, na_action="ignore").to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def _codes(column: pd.Series) -> tuple[np.ndarray, list[str]]:
-    """Return a nominal column as codes, -1 where missing, and the names of its levels in order."""
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def codes_of(column: pd.Series) -> tuple[np.ndarray, list[str]]:
+    """Return a nominal column as codes, -1 where missing, and the names of its levels in order.
+
+    A level is its name: 1, 1.0 and "1" in one column, as `pandas.read_csv` may leave them, are the same.
+    """
     if column.dtype == object:
-        column = column.where(column.isna(), column.astype(str))
+        column = column.map(_level, na_action="ignore")
     coded = pd.Series(np.asarray(column) if isinstance(column.dtype, pd.SparseDtype) else column).astype("category").cat
-    levels = [_level(level) for level in coded.categories]
-    return coded.codes.to_numpy(np.int32), levels
+    codes, levels = coded.codes.to_numpy(np.int32), [_level(level) for level in coded.categories]
+    first = {level: code for code, level in reversed(list(enumerate(levels)))}
+    if len(first) < len(levels):
+        codes = np.array([*(first[level] for level in levels), -1], np.int32)[codes]  # the last one is -1's
+    return codes, levels
 
 
 def _level(value: Any) -> str:

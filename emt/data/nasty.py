@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import sparse
 
 from emt.data.dataset import Dataset
-from emt.data.encode import from_arrays, from_frame
+from emt.data.encode import encode, from_arrays
 
 __all__ = ["NASTY"]
 
@@ -25,13 +25,13 @@ def _frame(changes: Mapping[str, Any] | None = None) -> pd.DataFrame:
 
 
 def _with(**changes: Any) -> Callable[[str], Dataset]:
-    return lambda name: from_frame(_frame(changes), "y", name=name)
+    return lambda name: encode(_frame(changes), "y", name=name)
 
 
 def _duplicate_names(name: str) -> Dataset:
     frame = _frame()
     frame.columns = pd.Index(["x", "x", "colour", "y"])
-    return from_frame(frame, "y", name=name)
+    return encode(frame, "y", name=name)
 
 
 def _sparse(name: str) -> Dataset:
@@ -51,14 +51,14 @@ NASTY: dict[str, Callable[[str], Dataset]] = {
     "nasty-one-class": _with(y="yes"),
     "nasty-constant-column": _with(x=3.25),
     "nasty-all-missing-column": _with(x=np.nan),
-    "nasty-single-row": lambda name: from_frame(_frame().head(1), "y", name=name),
+    "nasty-single-row": lambda name: encode(_frame().head(1), "y", name=name),
     "nasty-1000-classes": lambda name: from_arrays(np.arange(3000.0)[:, None], np.arange(3000) % 1000, name=name),
     "nasty-infinities": _with(z=np.where(np.arange(SIZE) < 2, [np.inf, -np.inf] * (SIZE // 2), np.arange(SIZE) % 5)),
     "nasty-duplicate-names": _duplicate_names,
-    "nasty-duplicate-target": lambda name: from_frame(pd.concat([_frame(), _frame()[["y"]]], axis=1), "y", name=name),
+    "nasty-duplicate-target": lambda name: encode(pd.concat([_frame(), _frame()[["y"]]], axis=1), "y", name=name),
     "nasty-unicode-levels": _with(colour=_LEVELS[np.arange(SIZE) % len(_LEVELS)]),
     "nasty-missing-target": _with(y=_frame()["y"].where(np.arange(SIZE) % 4 > 0)),
-    "nasty-integer-nominals": lambda name: from_frame(
+    "nasty-integer-nominals": lambda name: encode(
         _frame({"code": np.arange(SIZE) % 4 * 1000 - 7}), "y", name=name, categorical=["code"]
     ),
     "nasty-sparse": _sparse,

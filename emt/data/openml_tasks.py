@@ -28,7 +28,7 @@ import pyarrow.parquet
 
 from emt.arguments import check_counts
 from emt.data.dataset import Dataset, DatasetError
-from emt.data.encode import from_frame
+from emt.data.encode import encode
 
 __all__ = ["MAX_ROWS", "fetch"]
 
@@ -151,7 +151,7 @@ def _read(task_id: int) -> Dataset:
         frame = _read_parquet(parquet, wanted, md5 if own else None)
     else:
         frame = _read_arff(dense, wanted, md5)
-    return from_frame(
+    return encode(
         frame,
         target,
         name=f"task-{task_id}",

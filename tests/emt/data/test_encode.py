@@ -9,7 +9,8 @@ from scipy import sparse
 from sklearn.preprocessing import LabelEncoder, OneHotEncoder
 
 from emt import Environment
-from emt.data import DatasetError, from_arrays, from_frame
+from emt.data import Dataset, DatasetError, from_arrays, from_frame
+from emt.data.encode import encode
 
 NUMBERS = st.one_of(st.floats(-1e6, 1e6, width=32), st.integers(-5, 5).map(float), st.just(math.nan), st.just(math.inf))
 LEVELS = st.sampled_from(["", " ", "a", "B", "é", "树", "a,b", "nan", "None"])
@@ -53,9 +54,9 @@ def test_encoding_and_scaling_agree_with_pandas_and_scikit_learn(frame, seed):
     clean = frame.replace([math.inf, -math.inf], math.nan).dropna().reset_index(drop=True)
     if clean["target"].nunique() < 2:
         with pytest.raises(DatasetError, match=r"'target' has one class only|every row has a missing or infinite"):
-            from_frame(frame, "target", categorical=codes)
+            encode(frame, "target", categorical=codes)
         return
-    dataset = from_frame(frame, "target", categorical=codes)
+    dataset = encode(frame, "target", categorical=codes)
 
     assert list(dataset.numeric_names) == numeric
     assert list(dataset.categorical_names) == nominal
@@ -86,14 +87,14 @@ def test_encoding_and_scaling_agree_with_pandas_and_scikit_learn(frame, seed):
 
 def test_a_category_keeps_its_order_and_loses_levels_that_do_not_occur():
     size = pd.Categorical(["small", "large", "small", "medium"], categories=["small", "medium", "large", "huge"])
-    dataset = from_frame(pd.DataFrame({"size": size, "y": [1, 1, 2, 2]}), "y")
+    dataset = encode(pd.DataFrame({"size": size, "y": [1, 1, 2, 2]}), "y")
     assert dataset.categorical.ravel().tolist() == [0, 2, 0, 1]
     assert dataset.n_levels.tolist() == [3]
 
 
 def test_levels_of_dropped_rows_do_not_count():
     frame = pd.DataFrame({"x": [1.0, 2.0, np.nan], "colour": ["red", "blue", "gold"], "y": ["a", "b", "c"]})
-    dataset = from_frame(frame, "y")
+    dataset = encode(frame, "y")
     assert dataset.n_levels.tolist() == [2]
     assert dataset.classes == ("a", "b")
 
@@ -104,7 +105,7 @@ def test_numbers_as_labels_are_in_numeric_order():
 
 def test_dates_and_ignored_columns_are_dropped_with_a_reason():
     frame = pd.DataFrame({"x": [1, 2], "day": pd.to_datetime(["2020-01-01", None]), "id": ["p", None], "y": [0, 1]})
-    dataset = from_frame(frame, "y", ignore=["id"])
+    dataset = encode(frame, "y", ignore=["id"])
     assert len(dataset) == 2, "a missing value in a dropped column costs no row"
     assert dataset.facts["dropped_columns"]["id"] == "ignored"
     assert dataset.facts["dropped_columns"]["day"].startswith("datetime")
@@ -112,7 +113,7 @@ def test_dates_and_ignored_columns_are_dropped_with_a_reason():
 
 def test_numbers_that_came_as_objects_are_numbers():
     frame = pd.DataFrame({"x": pd.Series([1, 2.5, None], dtype=object), "y": ["a", "b", "b"]})
-    assert from_frame(frame, "y").numeric.ravel().tolist() == [1.0, 2.5]
+    assert encode(frame, "y").numeric.ravel().tolist() == [1.0, 2.5]
 
 
 def test_a_number_beyond_float32_is_infinite():
@@ -126,7 +127,7 @@ def test_sparse_and_dense_are_the_same():
     frame = pd.DataFrame.sparse.from_spmatrix(cells, columns=[f"x{j}" for j in range(8)]).assign(label=labels)
     dense = from_arrays(cells.toarray(), labels)
     assert from_arrays(cells, labels).fingerprint == dense.fingerprint
-    assert from_frame(frame, "label", name="arrays").fingerprint == dense.fingerprint
+    assert encode(frame, "label", name="arrays").fingerprint == dense.fingerprint
 
 
 def test_mixed_lists_keep_their_types():
@@ -164,9 +165,10 @@ def test_the_fingerprint_is_of_the_content():
         ({"target": "y", "ignore": ["x"]}, "no column is left to learn from"),
     ],
 )
-def test_wrong_columns_are_named(arguments, message):
+@pytest.mark.parametrize("make", [encode, from_frame])
+def test_wrong_columns_are_named(arguments, message, make):
     with pytest.raises(DatasetError, match=message):
-        from_frame(pd.DataFrame({"x": [1, 2], "y": [0, 1]}), **arguments)
+        make(pd.DataFrame({"x": [1, 2], "y": [0, 1]}), **arguments)
 
 
 @pytest.mark.parametrize(
@@ -175,14 +177,82 @@ def test_wrong_columns_are_named(arguments, message):
         ({"y": [0]}, r"X has 2 rows, but y has the shape \(1,\)"),
         ({"y": [[0], [1]]}, r"y has the shape \(2, 1\)"),
         ({"y": [0, 1], "names": ["a", "b"]}, "2 names for 1 columns"),
+        ({"y": [0, 1], "X": np.zeros((2, 3, 4))}, r"X must have two dimensions, .*\(2, 3, 4\)"),
+        ({"y": [0, 1], "X": [[[1.0], [2.0]], [[3.0], [4.0]]]}, "no column is left to learn from"),
+        ({"y": [0, 1], "X": 5}, "X must have two dimensions"),
+        ({"y": np.zeros((2, 1, 1))}, r"y has the shape \(2, 1, 1\)"),
+        ({"y": [0, 1], "name": 5}, "the name of a dataset must be a string, not 5"),
         ({"y": [0, 1], "categorical": [1]}, r"categorical columns \[1\] are not among the 1 columns"),
     ],
 )
 def test_wrong_arrays_are_refused(arguments, message):
     with pytest.raises(DatasetError, match=message):
-        from_arrays([[1.0], [2.0]], **arguments)
+        from_arrays(**{"X": [[1.0], [2.0]], **arguments})
 
 
 def test_no_rows_at_all():
     with pytest.raises(DatasetError, match="there are no rows"):
-        from_frame(pd.DataFrame({"x": [], "y": []}), "y")
+        encode(pd.DataFrame({"x": [], "y": []}), "y")
+
+
+@pytest.mark.parametrize("max_rows", [0, -3, 2.5, "3", True])
+@pytest.mark.parametrize("make", [encode, from_frame])
+def test_a_number_of_rows_that_is_none_is_refused(make, max_rows):
+    frame = pd.DataFrame({"x": [1.0, 2.0], "y": [0, 1]})
+    with pytest.raises(ValueError, match=f"max_rows must be a whole number, at least 1, not {max_rows!r}"):
+        make(frame, "y", max_rows=max_rows)
+
+
+@pytest.mark.parametrize("dtype", [object, "category"])
+def test_a_level_is_its_name(dtype):
+    mixed = pd.Series([1, "1", 1.0, 2, "2", None, "1", 3.5], dtype=dtype)
+    frame = pd.DataFrame({"x": mixed, "z": range(8), "y": list("abababab")})
+    dataset = encode(frame, "y")
+    assert dataset.categorical.ravel().tolist() == [0, 0, 0, 1, 1, 0, 2]
+    assert dataset.n_levels.tolist() == [3]
+    assert encode(frame.drop(columns="y"), "x").classes == ("1", "2", "3.5")
+
+
+def test_whole_numbers_beyond_floating_point_are_infinite():
+    frame = pd.DataFrame({"x": [10**400, -(10**400), None, 2, 3], "y": [0, 1, 0, 1, 0]})
+    dataset = encode(frame, "y")
+    assert dataset.numeric.ravel().tolist() == [2.0, 3.0]
+    assert dataset.facts["dropped_rows"] == {"missing": 1, "infinite": 2}
+
+
+@pytest.mark.parametrize(
+    "facts", [{"when": pd.Timestamp("2024-05-31")}, {"x": math.nan}, {(1, 2): 3}, {"n": np.int64(3)}, ["x"], {"x": {1}}]
+)
+def test_facts_that_are_no_json_are_refused(facts):
+    with pytest.raises(DatasetError, match="arrays: facts must be"):
+        from_arrays([[1.0], [2.0]], [0, 1], facts=facts)
+
+
+def test_facts_are_what_will_be_read_back():
+    dataset = from_arrays([[1.0], [2.0]], [0, 1], facts={3: (4, 5), "x": None})
+    assert (dataset.facts["3"], dataset.facts["x"]) == ([4, 5], None)
+
+
+@pytest.mark.parametrize("part", ["numeric", "categorical", "n_levels", "labels"])
+def test_a_dataset_of_arrays_with_too_many_dimensions_is_refused(part):
+    whole = {
+        "numeric": np.zeros((2, 1)),
+        "categorical": np.zeros((2, 0)),
+        "n_levels": np.zeros(0),
+        "labels": np.zeros(2),
+    }
+    names = {"classes": ("a", "b"), "numeric_names": ("x",), "categorical_names": ()}
+    Dataset(name="right", **whole, **names)
+    with pytest.raises(DatasetError, match=rf"wrong: {part} must have \d dimension\(s\), not the shape \(2, 1, 1\)"):
+        Dataset(name="wrong", **{**whole, part: np.zeros((2, 1, 1))}, **names)
+
+
+def test_read_only_arrays_are_taken_and_come_out_as_others_do():
+    X, y = np.arange(12.0).reshape(6, 2), np.arange(6) % 2
+    dataset = from_arrays(X, y)
+    for array in (X, y, *(getattr(dataset, part) for part in ("numeric", "categorical", "n_levels", "labels"))):
+        array.flags.writeable = False
+    assert from_arrays(X, y).fingerprint == dataset.fingerprint
+    environment = Environment(dataset, seed=0)
+    arrays = (environment.numeric, environment.categorical, environment.labels)
+    assert all(array.flags.writeable for array in arrays), "compiled code would be compiled again for read-only ones"

@@ -1,0 +1,293 @@
+"""A table of one's own: an id, a date, free text, a constant, missing values."""
+
+import datetime
+import io
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from emt.data import DatasetError, describe, from_frame, load, save
+from emt.data.encode import encode
+
+N_ROWS = 100
+ROWS = np.arange(N_ROWS)
+DAYS = np.datetime64("2024-02-20") + ROWS
+
+
+def shop(**columns) -> pd.DataFrame:
+    """Return a table with one sane column of each kind, a target and what is given, as a CSV file would give it."""
+    sane = {"price": ROWS / 3 % 7, "plan": np.array(["free", "paid", "gift"])[ROWS % 3]}
+    target = {"churned": np.array(["no", "yes"])[ROWS // 2 % 2]}
+    file = io.StringIO(pd.DataFrame({**sane, **columns, **target}).to_csv(index=False))
+    return pd.read_csv(file)
+
+
+def told(dataset) -> dict[str, tuple[str, str]]:
+    return {row.column: (row.kept, row.why) for row in describe(dataset).itertuples()}
+
+
+def test_a_csv_with_everything_in_it_becomes_what_can_be_learned_from():
+    frame = shop(
+        row=ROWS + 1,
+        customer_id=ROWS * 7919 % 10007,
+        uuid=[f"{row * 7919:08x}" for row in ROWS],
+        comment=[f"I bought {row // 4 * 3 + row % 4} of them" for row in ROWS],
+        signup=DAYS.astype(str),
+        country="LV",
+        fax=np.nan,
+        age=np.where(ROWS % 50 == 7, np.nan, 18 + ROWS % 60),
+        member=ROWS % 2 == 0,
+    )
+    dataset = from_frame(frame, "churned")
+    assert told(dataset) == {
+        "price": ("number", ""),
+        "plan": ("categories", ""),
+        "row": ("dropped", "it numbers the rows"),
+        "customer_id": ("dropped", "an id by its name, and no value twice"),
+        "uuid": ("dropped", "100 levels in 100 rows: text or an id"),
+        "comment": ("dropped", "76 levels in 100 rows: text or an id"),
+        "signup": ("number", "days since 2024-02-20"),
+        "country": ("dropped", "one value only"),
+        "fax": ("dropped", "empty"),
+        "age": ("number", ""),
+        "member": ("categories", ""),
+        "churned": ("target", ""),
+    }
+    assert dataset.numeric_names == ("price", "signup", "age")
+    assert dataset.categorical_names == ("plan", "member")
+    assert len(dataset) == 98, "only the rows without an age are lost, not those without a fax"
+    table = describe(dataset).set_index("column")
+    assert table["levels"][["plan", "uuid", "fax", "churned"]].tolist() == [3, 100, 0, 2]
+    assert table["missing"][["plan", "fax", "age"]].tolist() == [0, 100, 2]
+    assert set(dataset.facts["dropped_columns"]) == {"row", "customer_id", "uuid", "comment", "country", "fax"}
+
+
+def test_the_table_is_kept_with_a_saved_set(store):
+    dataset = from_frame(shop(country="LV"), "churned", name="mine")
+    save(dataset)
+    pd.testing.assert_frame_equal(describe(load("mine")), describe(dataset))
+
+
+def test_sets_from_elsewhere_are_described_by_what_they_hold():
+    rows = describe(load("nasty-integer-nominals"))
+    assert rows["column"].tolist() == ["x", "z", "colour", "code", "y"]
+    assert rows["kept"].tolist() == ["number", "number", "categories", "categories", "target"]
+    assert rows["levels"].tolist() == [7, 5, 3, 4, 2]
+    assert rows["missing"].isna().all()
+
+
+def test_what_the_user_says_of_a_column_counts():
+    frame = shop(row=ROWS + 1, uuid=[f"{row:08x}" for row in ROWS], country="LV", code=ROWS % 4)
+    dataset = from_frame(frame, "churned", numeric=["row"], categorical=["uuid", "country", "code"], ignore="plan")
+    kept = {column: kept for column, (kept, _) in told(dataset).items()}
+    assert kept == {
+        "price": "number",
+        "plan": "dropped",
+        "row": "number",
+        "uuid": "categories",
+        "country": "categories",
+        "code": "categories",
+        "churned": "target",
+    }
+
+
+def test_numbers_in_text_are_numbers_where_the_user_says_so():
+    frame = shop(weight=[f"{row / 8}" if row % 25 else "n/k" for row in ROWS])
+    dataset = from_frame(frame, "churned", numeric=["weight"])
+    weights = dataset.numeric[:, dataset.numeric_names.index("weight")]
+    np.testing.assert_array_equal(weights, np.float32(ROWS[ROWS % 25 > 0] / 8))
+    assert dataset.facts["dropped_rows"] == {"missing": 4}
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        DAYS.astype(str),
+        [f"{day}T00:00:00+02:00" for day in DAYS],
+        pd.Series(DAYS).dt.strftime("%d.%m.%Y"),
+        pd.Series(DAYS).dt.strftime("%d/%m/%Y"),
+        pd.Series(DAYS).dt.strftime("%m/%d/%Y"),
+        pd.Series(DAYS).dt.strftime("%Y/%m/%d"),
+        pd.Series(DAYS),
+        pd.Series(DAYS).dt.tz_localize("Europe/Riga").dt.tz_convert("UTC").dt.tz_localize(None),
+        pd.Series(pd.Series(DAYS).dt.date, dtype=object),
+        pd.Series(DAYS).astype("timestamp[us][pyarrow]"),
+    ],
+    ids=["text", "with a zone", "d.m.y", "d/m/y", "m/d/y", "y/m/d", "pandas", "with hours", "Python", "arrow"],
+)
+def test_dates_become_days_since_the_first(column):
+    frame = shop().assign(day=column)
+    frame.loc[3, "day"] = None
+    dataset = from_frame(frame, "churned")
+    days = dataset.numeric[:, dataset.numeric_names.index("day")]
+    np.testing.assert_allclose(days, np.delete(ROWS, 3), atol=0.05)  # an hour when the clocks go forward
+    assert told(dataset)["day"][1].startswith("days since 2024-02-")
+
+
+def test_dates_that_can_be_read_two_ways_are_dropped_with_advice():
+    dataset = from_frame(shop(day=[f"{1 + row % 12}/{1 + row % 5}/2024" for row in ROWS]), "churned")
+    assert told(dataset)["day"] == ("dropped", "dates, day or month first? pandas.to_datetime")
+
+
+def test_what_only_looks_like_a_date_is_text():
+    dataset = from_frame(shop(day=np.where(ROWS % 2, "2024-13-45", "2024-05-31")), "churned")
+    assert told(dataset)["day"] == ("categories", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("rows", ROWS * 3 % N_ROWS + 7),  # in another order
+        ("rows", np.where(ROWS == 99, np.nan, ROWS)),  # floats, for one is missing
+        ("id", ROWS**2),
+        ("customerId", 10**12 + ROWS**2),
+        ("customer.ID", ROWS**2),
+    ],
+)
+def test_numbers_that_tell_rows_apart_are_dropped(name, values):
+    assert told(from_frame(shop(**{name: values}), "churned"))[name][0] == "dropped"
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("area", ROWS**2),  # no value twice, but a quantity for all that is known
+        ("paid", ROWS**2),
+        ("user_id", ROWS // 2),  # customers that come twice
+        ("id", ROWS**2 + 0.5),
+    ],
+)
+def test_other_numbers_are_kept(name, values):
+    assert told(from_frame(shop(**{name: values}), "churned"))[name] == ("number", "")
+
+
+def test_text_with_half_as_many_levels_as_rows_is_kept():
+    assert told(from_frame(shop(town=[f"town {row // 2}" for row in ROWS]), "churned"))["town"][0] == "categories"
+
+
+def test_a_small_table_is_taken_as_it_is():
+    frame = pd.DataFrame({"id": range(20), "word": [f"word {row}" for row in range(20)], "y": [0, 1] * 10})
+    assert set(told(from_frame(frame, "y")).values()) == {("number", ""), ("categories", ""), ("target", "")}
+
+
+def test_rows_with_missing_values_are_dropped_and_many_are_a_warning():
+    few, many = (np.where(n > ROWS, np.nan, ROWS % 9) for n in (5, 6))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(from_frame(shop(age=few), "churned")) == 95
+    frame = shop(age=many, town=np.where(ROWS < 3, None, ["Riga", "Cēsis"] * 50))
+    with pytest.warns(UserWarning, match=r"mine: 6 of 100 rows are dropped .*'age' in 6, 'town' in 3.*missing='level'"):
+        assert len(from_frame(frame, "churned", name="mine")) == 94
+
+
+def test_missing_values_may_be_a_level_or_an_indicator():
+    frame = shop(
+        age=np.where(ROWS % 10 == 0, np.nan, ROWS % 9),
+        town=np.where(ROWS % 10 == 1, None, np.array(["Riga", "missing"])[ROWS % 2]),
+        signup=np.where(ROWS % 10 == 2, None, DAYS.astype(str)),
+        only=np.where(ROWS % 10 == 3, None, "x"),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dataset = from_frame(frame, "churned", missing="level")
+    assert len(dataset) == N_ROWS
+    assert dataset.numeric_names == ("price", "age", "age is missing", "signup", "signup is missing")
+    _, age, age_missing, signup, signup_missing = dataset.numeric.T
+    np.testing.assert_array_equal(age_missing, ROWS % 10 == 0)
+    np.testing.assert_array_equal(age, np.where(ROWS % 10 == 0, frame["age"].median(), ROWS % 9))
+    np.testing.assert_array_equal(signup_missing, ROWS % 10 == 2)
+    assert signup[ROWS % 10 != 2].tolist() == ROWS[ROWS % 10 != 2].tolist()
+    _, town, only = dataset.categorical.T
+    assert dataset.n_levels.tolist() == [3, 3, 2]
+    assert set(town[ROWS % 10 == 1]) == {2}
+    assert set(town[ROWS % 10 != 1]) == {0, 1}
+    np.testing.assert_array_equal(only, ROWS % 10 == 3)
+    why = {column: why for column, (_, why) in told(dataset).items()}
+    assert why["age"] == "median where missing"
+    assert why["town"] == "missing is a level"
+    assert why["signup"] == "days since 2024-02-20; median where missing"
+
+
+def test_a_missing_target_is_no_class():
+    frame = shop()
+    frame.loc[:9, "churned"] = None
+    with pytest.warns(UserWarning, match="10 of 100 rows are dropped"):
+        dataset = from_frame(frame, "churned", missing="level")
+    assert dataset.classes == ("no", "yes")
+    assert len(dataset) == 90
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"target": "churn"}, "there must be one target column 'churn', but the columns are"),
+        ({"target": "price"}, "target 'price' has .* different values in 100 rows, .*pandas.qcut"),
+        ({"target": "churned", "ignore": ["churned"]}, "'churned' is the target and cannot be ignored"),
+        ({"target": "churned", "numeric": ["plan"], "ignore": ["plan"]}, "'plan' is to be number and dropped: choose"),
+        ({"target": "churned", "missing": "zero"}, "missing must be one of drop, level, not 'zero'"),
+        ({"target": "churned", "ignore": ["price", "plan"]}, r"no column is left .*'price' \(ignored\)"),
+        ({"target": "churned", "numeric": [3]}, "no such column: '3'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        from_frame(shop(price=ROWS / 3), **arguments)
+
+
+def test_what_is_no_frame_is_refused():
+    with pytest.raises(DatasetError, match="a pandas DataFrame is needed, not a dict"):
+        from_frame({"x": [1, 2], "y": [0, 1]}, "y")
+
+
+def test_a_column_of_lists_is_dropped():
+    frame = shop().assign(tags=[[row] for row in ROWS], span=datetime.timedelta(days=1))
+    assert told(from_frame(frame, "churned"))["tags"] == ("dropped", "cells that hold more than one value")
+
+
+CELLS = {
+    "float": st.one_of(st.floats(-1e6, 1e6, width=32), st.sampled_from([0.0, 1.0]), st.just(np.nan), st.just(np.inf)),
+    "Int64": st.one_of(st.integers(-5, 5), st.none()),
+    "object": st.one_of(st.sampled_from(["a", "b", "", "1", 1, 1.0, True]), st.none()),
+    "category": st.one_of(st.sampled_from(["a", "b", ""]), st.none()),
+    "boolean": st.one_of(st.booleans(), st.none()),
+    "datetime64[us]": st.one_of(st.dates(datetime.date(1900, 1, 1), datetime.date(2100, 1, 1)), st.none()),
+}
+
+
+@st.composite
+def frames(draw) -> pd.DataFrame:
+    n_rows = draw(st.integers(2, 40))
+    columns = {}
+    for number in range(draw(st.integers(1, 4))):
+        kind = draw(st.sampled_from(list(CELLS)))
+        columns[f"x{number}"] = pd.Series(draw(st.lists(CELLS[kind], min_size=n_rows, max_size=n_rows)), dtype=kind)
+    columns["y"] = pd.Series(draw(st.lists(st.sampled_from(["a", "b", None]), min_size=n_rows, max_size=n_rows)))
+    return pd.DataFrame(columns)
+
+
+@pytest.mark.filterwarnings("ignore:.*rows are dropped")
+@settings(max_examples=200, deadline=None)
+@given(frames(), st.sampled_from(["drop", "level"]))
+def test_any_table_is_encoded_as_the_paper_does_but_for_what_the_table_tells(frame, missing):
+    try:
+        dataset = from_frame(frame, "y", missing=missing)
+    except DatasetError:
+        return
+    told_of = describe(dataset)
+    assert told_of["column"].tolist() == list(frame.columns)
+    assert np.isfinite(dataset.numeric).all()
+    assert len(dataset) + sum(dataset.facts["dropped_rows"].values()) == len(frame)
+    if missing == "level":
+        kept = frame["y"].notna() & ~frame.select_dtypes("float").isin([np.inf]).any(axis=1)
+        assert len(dataset) >= kept.sum()
+    else:
+        days = told_of["why"].str.startswith("days")
+        plain = frame.drop(columns=told_of["column"][days | (told_of["kept"] == "dropped")])
+        if days.any() or plain.shape[1] < 2:
+            return
+        same = encode(plain, "y")
+        assert dataset.fingerprint == same.fingerprint
