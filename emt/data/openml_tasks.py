@@ -270,7 +270,9 @@ def _blocks(rows: Iterator[Any], positions: list[int], sparse: bool) -> Iterator
             chunk = [[row.get(position, 0) for position in positions] for row in chunk]
         else:
             chunk = [[row[position] for position in positions] for row in chunk]
-        yield np.array(chunk, dtype=np.float32)
+        with np.errstate(over="ignore"):  # a number beyond float32 is infinite
+            block = np.array(chunk, dtype=np.float32)
+        yield block
 
 
 def _check_md5(path: Path, md5: str | None) -> None:
