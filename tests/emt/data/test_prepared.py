@@ -217,14 +217,3 @@ def test_a_new_preparation_clears_away_half_written_files(store):
     (store / "task-5.part").write_bytes(b"half")
     with prepared.exclusive():
         assert not (store / "task-5.part").exists()
-
-
-def test_loading_is_quick_for_a_long_and_wide_set(store):
-    import time
-
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(32_000, 100)).astype(np.float32)
-    prepared.write(from_arrays(X, rng.integers(0, 10, 32_000), name="task-1"))
-    start = time.perf_counter()
-    load(1)
-    assert time.perf_counter() - start < 1
