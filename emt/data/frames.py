@@ -143,7 +143,7 @@ def from_frame(
     for row in table:
         if row["kept"] == CATEGORIES:
             row["levels"] = next(n_levels)
-    _warn_of_lost_rows(dataset)
+    _warn_of_lost_rows(dataset, missing)
     return dataset
 
 
@@ -267,15 +267,14 @@ def _refuse_a_quantity(name: str, target: str, values: pd.Series) -> None:
         )
 
 
-def _warn_of_lost_rows(dataset: Dataset) -> None:
+def _warn_of_lost_rows(dataset: Dataset, missing: str) -> None:
     facts = dataset.facts
     lost = sum(facts["dropped_rows"].values())
     if lost <= MUCH * facts["rows_total"]:
         return
     gaps = {row["column"]: row["missing"] for row in facts["columns"] if row["kept"] != DROPPED and row["missing"]}
     most = ", ".join(f"{column!r} in {gaps[column]}" for column in sorted(gaps, key=lambda column: -gaps[column])[:3])
-    warnings.warn(
-        f"{dataset.name}: {lost} of {facts['rows_total']} rows are dropped for a missing or infinite value"
-        + (f" (missing: {most}); missing='level' keeps such rows, ignore= leaves a column out" if most else ""),
-        stacklevel=3,
-    )
+    words = f"{dataset.name}: {lost} of {facts['rows_total']} rows are dropped for a missing or infinite value"
+    if gaps and missing == "drop":
+        words += f" (missing: {most}); missing='level' keeps such rows, ignore= leaves a column out"
+    warnings.warn(words, stacklevel=3)

@@ -214,7 +214,8 @@ def test_a_level_is_its_name(dtype):
 
 
 def test_whole_numbers_beyond_floating_point_are_infinite():
-    frame = pd.DataFrame({"x": [10**400, -(10**400), None, 2, 3], "y": [0, 1, 0, 1, 0]})
+    values = pd.Series([10**400, -(10**400), None, 2, 3], dtype=object)
+    frame = pd.DataFrame({"x": values, "y": [0, 1, 0, 1, 0]})
     dataset = encode(frame, "y")
     assert dataset.numeric.ravel().tolist() == [2.0, 3.0]
     assert dataset.facts["dropped_rows"] == {"missing": 1, "infinite": 2}

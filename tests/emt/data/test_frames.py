@@ -215,7 +215,7 @@ def test_missing_values_may_be_a_level_or_an_indicator():
 def test_a_missing_target_is_no_class():
     frame = shop()
     frame.loc[:9, "churned"] = None
-    with pytest.warns(UserWarning, match="10 of 100 rows are dropped"):
+    with pytest.warns(UserWarning, match=r"10 of 100 rows are dropped for a missing or infinite value$"):
         dataset = from_frame(frame, "churned", missing="level")
     assert dataset.classes == ("no", "yes")
     assert len(dataset) == 90
