@@ -12,8 +12,7 @@ from matplotlib.patches import Polygon
 
 from analysis.style import BLUE, GREY, ORANGE, VERMILION
 from emt import EigenMemoryTree
-from emt._kernels.route import goes_left, project
-from emt._kernels.state import NONE
+from emt._kernels.eigen.state import NONE
 
 CAPACITY, QUERY, SEED = 12, np.array([0.81, 0.49]), 3
 PALE = "#FDF1D6"
@@ -50,7 +49,7 @@ class Drawing:
     def __init__(self) -> None:
         self.tree, self.keys, self.values = grow_tree()
         state = self.tree._tree
-        self.nodes, self.routers, self.root = state.nodes, state.router[:, :2], int(state.count["root"])
+        self.nodes, self.routers, self.root = state.nodes.node, state.nodes.router[:, :2], int(state.counts.root)
         self.regions = {self.root: np.array([[0, 0], [1, 0], [1, 1], [0, 1]], float)}
         self.depth = {self.root: 0}
         self._divide(self.root)
@@ -61,9 +60,8 @@ class Drawing:
         return bool(self.nodes[node]["left"] == NONE)
 
     def child(self, node: int, key: np.ndarray) -> int:
-        """Return where a node's router sends a key, to the last bit as the tree itself does."""
-        projection = project(self.routers[node], key, np.zeros(0, np.int32))
-        left = goes_left(projection, self.nodes[node]["boundary"], True)
+        """Return where a node's router sends a key."""
+        left = self.routers[node] @ key < self.nodes[node]["boundary"]
         return int(self.nodes[node]["left" if left else "right"])
 
     def _divide(self, node: int) -> None:
@@ -171,7 +169,7 @@ class Drawing:
         keys, values = self.keys[mine], self.values[mine]
         z = np.abs(keys - QUERY)
         initial = 1 - np.exp(-np.linalg.norm(z, axis=1))
-        scores = np.clip(initial + z @ self.tree._tree.weight[:2], 0, 3)
+        scores = np.clip(initial + z @ self.tree._tree.scorer.weight[:2], 0, 3)
         order = np.argsort(scores)
         found = self.tree.query(QUERY, explain=True)
         assert np.isclose(found.score, scores.min())

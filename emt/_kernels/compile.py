@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar, cast
 
 import numba
 from numba.core import codegen, cpu, types
@@ -37,35 +37,47 @@ SUMS = {"reassoc", "contract"}
 # where small functions hand each other dozens of arrays.
 _COUNTED, _UNCOUNTED = ({"_nrt": True}, {"_nrt": False}) if hasattr(cpu.CPUTargetOptions, "_nrt") else ({}, {})
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 _INNER: set[str] = set()  # names of the libraries that are not optimised by themselves
 
 
-def kernel(function: Callable[..., Any]) -> Any:
+def kernel(function: F) -> F:
     """Compile a function that Python calls; later processes load it from disk."""
     return _cached(_named(function), fastmath=SUMS, **_UNCOUNTED)
 
 
-def inner(function: Callable[..., Any]) -> Any:
+def inner(function: F) -> F:
     """Compile a function as a part of the kernels that call it."""
     return _deferred(function, fastmath=SUMS, **_UNCOUNTED)
 
 
-def inner_new(function: Callable[..., Any]) -> Any:
+def inner_new(function: F) -> F:
     """Like `inner`, for functions that make arrays, or call one that returns them."""
     return _deferred(function, fastmath=SUMS, **_COUNTED)
 
 
-def inner_strict(function: Callable[..., Any]) -> Any:
+def inner_strict(function: F) -> F:
     """Like `inner`, for results that must be the same bits in every kernel: sums keep the order they are written in."""
     return _deferred(function, fastmath=False, **_UNCOUNTED)  # said, or it would be the caller's
 
 
-def inline(function: Callable[..., Any]) -> Any:
+def inline(function: F) -> F:
     """Like `inner`, but written out wherever it is called: for inner loops that cost no more than a call would."""
     return _deferred(function, fastmath=SUMS, inline="always", **_UNCOUNTED)
 
 
-def by_kind(declaration: Callable[..., Any]) -> Any:
+class ByKind(Protocol):
+    """A function with an implementation for each kind of its first argument."""
+
+    def __call__(self, part: Any, *arguments: Any) -> Any:
+        """Call the implementation for the kind of the part."""
+
+    def of(self, kind: type) -> Callable[[F], F]:
+        """Register an implementation."""
+
+
+def by_kind(declaration: Callable[..., Any]) -> ByKind:
     """Declare a function with an implementation for each kind of its first argument, a NamedTuple or None.
 
     ``declaration.of(kind)`` registers an implementation. In kernels, which one it is, is decided when the kernel is
@@ -80,8 +92,8 @@ def by_kind(declaration: Callable[..., Any]) -> Any:
     def choose(part: Any, *_: Any) -> Callable[..., Any] | None:
         return implementations.get(type(None) if part == types.none else getattr(part, "instance_class", None))
 
-    def of(kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+    def of(kind: type) -> Callable[[F], F]:
+        def register(function: F) -> F:
             implementations[kind] = _named(function)
             if _DEFERS:
                 _INNER.add(function.__qualname__)
@@ -89,20 +101,20 @@ def by_kind(declaration: Callable[..., Any]) -> Any:
 
         return register
 
-    jit_options = {"error_model": "numpy", "fastmath": SUMS, **_UNCOUNTED}
+    jit_options: Any = {"error_model": "numpy", "fastmath": SUMS, **_UNCOUNTED}
     overload(dispatch, strict=False, jit_options=jit_options)(choose)
     dispatch.of = of  # type: ignore[attr-defined]
-    return dispatch
+    return cast(ByKind, dispatch)
 
 
-def _named(function: Callable[..., Any]) -> Callable[..., Any]:
+def _named(function: F) -> F:
     """Give a function a name that no other has: Numba names its library after it."""
     function.__qualname__ = f"{function.__module__}.{function.__qualname__}"
     return function
 
 
-def _cached(function: Callable[..., Any], **jit_options: Any) -> Any:
-    dispatcher = numba.njit(cache=True, error_model="numpy", **jit_options)(function)
+def _cached(function: F, **jit_options: Any) -> F:
+    dispatcher: Any = numba.njit(cache=True, error_model="numpy", **jit_options)(function)
     try:
         cache = dispatcher._cache
         cache._cache_file._source_stamp = SOURCES
@@ -110,7 +122,7 @@ def _cached(function: Callable[..., Any], **jit_options: Any) -> Any:
     except AttributeError:
         message = f"numba {numba.__version__} has another cache: after a change of the kernels, empty NUMBA_CACHE_DIR"
         warnings.warn(message, stacklevel=2)
-        return dispatcher
+        return cast(F, dispatcher)
 
     def load_or_repair(*signature: Any) -> Any:
         try:
@@ -120,16 +132,16 @@ def _cached(function: Callable[..., Any], **jit_options: Any) -> Any:
             return None
 
     cache.load_overload = load_or_repair
-    return dispatcher
+    return cast(F, dispatcher)
 
 
-def _deferred(function: Callable[..., Any], **jit_options: Any) -> Any:
+def _deferred(function: F, **jit_options: Any) -> F:
     """Compile without optimising, and without a way for Python to call the result."""
     if not _DEFERS:
         return _cached(_named(function), **jit_options)
     _INNER.add(_named(function).__qualname__)
-    wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    dispatcher = numba.njit(error_model="numpy", **wrappers, **jit_options)(function)
+    jit_options |= {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    dispatcher: Any = numba.njit(**jit_options)(function)
 
     def refuse(*_: Any, **__: Any) -> None:
         raise TypeError(f"{function.__qualname__} is called by kernels only; call it from one")
@@ -137,12 +149,13 @@ def _deferred(function: Callable[..., Any], **jit_options: Any) -> Any:
     # Without an entry in the table that Python's calls look at, each of them asks to be compiled: and is refused.
     dispatcher.add_overload = lambda result: dispatcher.overloads.__setitem__(tuple(result.signature.args), result)
     dispatcher._compile_for_args = refuse
-    return dispatcher
+    return cast(F, dispatcher)
 
 
 def _defer_optimisation() -> bool:
     """Teach Numba to leave the libraries of inner functions to those they are linked into; return whether it can."""
-    library, context = getattr(codegen, "CPUCodeLibrary", None), getattr(cpu, "CPUContext", None)
+    library: Any = getattr(codegen, "CPUCodeLibrary", None)
+    context: Any = getattr(cpu, "CPUContext", None)
     make_function = getattr(getattr(numba, "_dynfunc", None), "make_function", None)
     names = ("finalize", "_ensure_finalized", "_get_module_for_linking")
     if not (

@@ -5,7 +5,8 @@ does not have is None. A new memory or model implements the functions below for 
 played by the loop in ``play.py`` as it is.
 
 ``numeric`` and ``codes`` are one context: a row of numbers, and the position of each categorical column's level among
-all coordinates. ``answers`` has a row of numbers for each action, what is remembered first.
+all coordinates. ``answers`` has a row of numbers for each action, what is remembered first. Implementations make no
+arrays; what must, is an `emt._kernels.compile.inner_new` function that they call.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ def learn(
 @by_kind
 def has_room(part: Any) -> bool:
     """Tell whether one `learn` has all the room that it may need."""
+    return True
 
 
 @singledispatch

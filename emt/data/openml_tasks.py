@@ -212,7 +212,7 @@ def _read_parquet(path: Path, wanted: list[_Feature], md5: str | None) -> pd.Dat
     try:
         with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
             _check_columns(path, [feature.name for feature in wanted], file.schema_arrow.names)
-            frame = file.read(columns=[feature.name for feature in wanted]).to_pandas()
+            frame: pd.DataFrame = file.read(columns=[feature.name for feature in wanted]).to_pandas()
     except (OSError, pyarrow.ArrowException) as error:
         if isinstance(error, MemoryError) or getattr(error, "errno", None):  # the system's trouble, not the file's
             raise

@@ -187,8 +187,8 @@ def _write_json(path: Path, value: dict[str, Any]) -> None:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        return json.loads(path.read_text(encoding="utf8"))
-    except (FileNotFoundError, ValueError):
+        return dict(json.loads(path.read_text(encoding="utf8")))
+    except (FileNotFoundError, TypeError, ValueError):
         return {}
 
 

@@ -57,7 +57,7 @@ class Model:
         self._actions: list[Features] = [[(self._index("a", action), 1.0)] for action in range(space.n_actions)]
 
     def _index(self, namespace: str, number: int) -> int:
-        return self.workspace.hash_feature(str(number), self.workspace.hash_space(namespace))
+        return int(self.workspace.hash_feature(str(number), self.workspace.hash_space(namespace)))
 
     def context(self, context: Context) -> Features:
         """Return the features of namespace x; VW leaves out those with value 0."""
