@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from emt.arguments import check_counts
 from emt.seeds import seed_sequence
 
 if TYPE_CHECKING:
@@ -84,16 +85,16 @@ class Environment:
     """
 
     def __init__(self, dataset: Dataset, seed: int, horizon: int = 4000):
-        if horizon < 1:
-            raise ValueError(f"horizon must be at least 1, not {horizon}")
+        check_counts(None, seed=seed)
+        check_counts(1, horizon=horizon)
         if not len(dataset):
             raise ValueError(f"dataset {dataset.name!r} has no rows")
-        self.dataset, self.seed, self.horizon = dataset, seed, horizon
-        rows = _taken(dataset, horizon)
-        order = np.random.default_rng(seed_sequence("order", dataset.name, seed)).permutation(len(rows[0]))
+        self.dataset, self.seed, self.horizon = dataset, int(seed), int(horizon)
+        rows = _taken(dataset, self.horizon)
+        order = np.random.default_rng(seed_sequence("order", dataset.name, self.seed)).permutation(len(rows[0]))
         self.numeric, self.categorical, self.labels = (column[order] for column in rows)
-        self.dice = np.random.default_rng(seed_sequence("dice", dataset.name, seed)).random(len(order))
-        self.learner_seed = int(seed_sequence("learner", dataset.name, seed).generate_state(1, np.uint64)[0])
+        self.dice = np.random.default_rng(seed_sequence("dice", dataset.name, self.seed)).random(len(order))
+        self.learner_seed = int(seed_sequence("learner", dataset.name, self.seed).generate_state(1, np.uint64)[0])
         self.space = Space(self.numeric.shape[1], tuple(int(n) for n in dataset.n_levels), dataset.n_classes)
 
     def __len__(self) -> int:

@@ -31,6 +31,16 @@ def test_packages_import_only_what_is_below_them(package):
         assert not imported(file) & {"tests", "benchmarks"}, file
 
 
+def test_importing_the_learners_does_not_load_vowpal_wabbit():
+    code = """
+import sys, emt.learners
+assert "vowpalwabbit" not in sys.modules
+emt.learners.VWEMT()
+assert "vowpalwabbit" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
 def test_importing_emt_loads_neither_the_runner_nor_its_tools():
     code = """
 import pkgutil, importlib, sys, emt

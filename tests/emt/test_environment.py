@@ -118,10 +118,22 @@ def test_a_set_without_numeric_columns():
     assert environment.space.n_levels == (3,) * 9
 
 
-@pytest.mark.parametrize("horizon", [0, -1])
-def test_a_horizon_below_one_is_refused(horizon):
-    with pytest.raises(ValueError, match="horizon must be at least 1"):
+@pytest.mark.parametrize("horizon", [0, -1, 10.0, True, None])
+def test_a_horizon_that_is_no_positive_whole_number_is_refused(horizon):
+    with pytest.raises(ValueError, match="horizon must be a whole number, at least 1"):
         Environment(load("wine"), 0, horizon)
+
+
+@pytest.mark.parametrize("seed", [1.5, "a", None, float("nan"), True])
+def test_a_seed_that_is_no_whole_number_is_refused(seed):
+    with pytest.raises(ValueError, match="seed must be a whole number, not "):
+        Environment(load("wine"), seed)
+
+
+def test_numpys_whole_numbers_are_whole_numbers():
+    plain, numpys = Environment(load("wine"), 3, 60), Environment(load("wine"), np.int64(3), np.int32(60))
+    np.testing.assert_array_equal(plain.dice, numpys.dice)
+    np.testing.assert_array_equal(plain.labels, numpys.labels)
 
 
 def test_an_empty_dataset_is_refused():

@@ -73,3 +73,44 @@ def test_a_change_of_a_callee_in_another_file_is_noticed(tmp_path):
         )
         said.append(run(code, tmp_path / "cache", tmp_path))
     assert said == ["11.0 0", "11.0 1", "21.0 0"]
+
+
+def test_inner_functions_refuse_to_be_called_from_python():
+    code = """
+import numpy as np
+from emt._kernels.explore import epsilon_greedy, share_epsilon
+arguments = np.array([0.0, 1.0]), 0.1, np.zeros(2)
+for call in (0, 1):  # before it is compiled, and after
+    try:
+        share_epsilon(*arguments)
+        print("called")
+    except TypeError as error:
+        print(error)
+    epsilon_greedy(*arguments)
+"""
+    message = "emt._kernels.explore.share_epsilon is called by kernels only; call it from one"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [message] * 2
+
+
+PRIVATE_PARTS = {
+    "libraries": "import numba.core.codegen as c; del c.CPUCodeLibrary",
+    "reference counts": "import numba.core.cpu as c; del c.CPUTargetOptions; c.CPUTargetOptions = object",
+    "cache": "import numba.core.dispatcher as d; d.Dispatcher.enable_caching = lambda self: None",
+}
+
+
+@pytest.mark.parametrize("part", PRIVATE_PARTS)
+def test_without_a_private_part_of_numba_the_kernels_work_all_the_same(part, cache):
+    """Slower to compile or to run, or with a warning."""
+    code = f"import numba; {PRIVATE_PARTS[part]}\n{CODE.replace('print(', 'print(epsilon_greedy is not None, ')}"
+    done = subprocess.run(
+        [sys.executable, "-c", code.replace(", sum(epsilon_greedy.stats.cache_hits.values())", "")],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(cache)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "True [0.1, 0.8, 0.1]"
+    assert ("empty NUMBA_CACHE_DIR" in done.stderr) == (part == "cache")

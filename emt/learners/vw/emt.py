@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emt.arguments import check_counts, check_shares
 from emt.environment import Space
-from emt.learners.vw import Memory, VWLearner
+from emt.learners.vw.workspace import Memory, VWLearner
 
 __all__ = ["VWEMT"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from emt.arguments import check_counts, check_shares
 from emt.environment import Space
-from emt.learners.vw import Memory, VWLearner
+from emt.learners.vw.workspace import Memory, VWLearner
 
-__all__ = ["CMT"]
+__all__ = ["VWCMT"]
 
 
-class CMT(VWLearner):
+class VWCMT(VWLearner):
     """Sun, Beygelzimer, Daumé III, Langford and Mineiro. Contextual memory trees. ICML 2019.
 
     The memory that the paper compares with: Vowpal Wabbit's ``--memory_tree``, learning online. Its predicted reward of
@@ -25,7 +25,7 @@ class CMT(VWLearner):
         Number of nodes of the tree at most.
     leaf_multiplier : int
         A leaf splits at this number times log2(max_nodes) memories.
-    dream_repeats : int
+    dreams : int
         How many memories are taken out and inserted again at each step.
     alpha : float
         Weight of the rewards in training a router; the rest is on balance.
@@ -34,7 +34,7 @@ class CMT(VWLearner):
     --------
     >>> from emt import Environment, evaluate
     >>> from emt.data import load
-    >>> rewards = evaluate(CMT(), Environment(load("iris"), seed=0))
+    >>> rewards = evaluate(VWCMT(), Environment(load("iris"), seed=0))
     >>> len(rewards), bool(rewards.mean() > 0.5)
     (150, True)
     """
@@ -44,20 +44,20 @@ class CMT(VWLearner):
         epsilon: float = 0.1,
         max_nodes: int = 2000,
         leaf_multiplier: int = 9,
-        dream_repeats: int = 10,
+        dreams: int = 10,
         alpha: float = 0.5,
     ):
         check_shares(epsilon=epsilon, alpha=alpha)
         check_counts(1, max_nodes=max_nodes, leaf_multiplier=leaf_multiplier)
-        check_counts(0, dream_repeats=dream_repeats)
+        check_counts(0, dreams=dreams)
         self.epsilon, self.max_nodes, self.leaf_multiplier = epsilon, max_nodes, leaf_multiplier
-        self.dream_repeats, self.alpha = dream_repeats, alpha
+        self.dreams, self.alpha = dreams, alpha
 
     def build(self, space: Space, seed: int) -> Memory:
         """Return VW's memory tree; rewards 0 and 1 are labels 1 and 2, because label 0 means none."""
         command = (
             f"--memory_tree {self.max_nodes} --leaf_example_multiplier {self.leaf_multiplier} "
-            f"--dream_repeats {self.dream_repeats} --alpha {self.alpha} --learn_at_leaf --online "
+            f"--dream_repeats {self.dreams} --alpha {self.alpha} --learn_at_leaf --online "
             "--max_number_of_labels 2 --coin --power_t 0 -b 25 --interactions xa"
         )
         return Memory(command, space, seed, self.epsilon, zero=1, weighted=False)

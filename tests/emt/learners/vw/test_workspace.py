@@ -9,11 +9,11 @@ import pytest
 from vowpalwabbit import Workspace
 
 from emt import Context, Space
-from emt.learners import CMT, PCMT, VWEMT, VWPEMT, VWParametric
-from emt.learners.vw import Model, Policy
+from emt.learners import VWCMT, VWEMT, VWPCMT, VWPEMT, VWParametric
+from emt.learners.vw.workspace import Model, Policy
 
 SPACE = Space(n_numeric=4, n_levels=(3, 2), n_actions=3)
-LEARNERS = [CMT, PCMT, VWEMT, VWPEMT, VWParametric]
+LEARNERS = [VWCMT, VWPCMT, VWEMT, VWPEMT, VWParametric]
 
 
 def stream(n_steps, seed=0):
@@ -41,10 +41,10 @@ def workspace_of(learner):
     return Workspace(options)
 
 
-@pytest.mark.parametrize("learner", [CMT(leaf_multiplier=1), VWEMT(leaf_capacity=20), VWEMT(budget=30)], ids=repr)
+@pytest.mark.parametrize("learner", [VWCMT(leaf_multiplier=1), VWEMT(leaf_capacity=20), VWEMT(budget=30)], ids=repr)
 def test_a_memory_answers_as_it_does_to_text(learner):
     memory, text = learner.build(SPACE, seed=7), workspace_of(learner)
-    zero, weighted = (1, False) if isinstance(learner, CMT) else (0, True)
+    zero, weighted = (1, False) if isinstance(learner, VWCMT) else (0, True)
     answers = []
     for context, action, reward, probability, _ in stream(300):
         x = text_of(context)
@@ -115,7 +115,7 @@ def test_streams_leave_no_memory_behind():
         return int(Path("/proc/self/statm").read_text().split()[1])
 
     def run():
-        learner = PCMT()
+        learner = VWPCMT()
         learner.start(SPACE, seed=1)
         for context, action, reward, probability, _ in stream(20):
             learner.predict(context, 3)
@@ -140,7 +140,7 @@ def test_a_learner_without_a_stream_says_what_to_do(learner_class):
 
 
 def test_a_running_learner_is_pickled_without_its_stream():
-    learner = CMT(epsilon=0.2)
+    learner = VWCMT(epsilon=0.2)
     learner.start(SPACE, seed=1)
     copy = pickle.loads(pickle.dumps(learner))
     assert copy.params == learner.params
@@ -151,12 +151,12 @@ def test_a_running_learner_is_pickled_without_its_stream():
 
 @pytest.mark.parametrize("seed", [0, 2**32 - 1, 2**63, 2**64 - 1])
 def test_every_seed_is_within_the_range_of_vw(seed):
-    memory = CMT().build(SPACE, seed)
+    memory = VWCMT().build(SPACE, seed)
     assert f"--random_seed {seed % 2**32}" in memory.workspace.get_arguments()
     memory.finish()
 
 
-@pytest.mark.parametrize("learner_class", [CMT, VWEMT, PCMT, VWPEMT])
+@pytest.mark.parametrize("learner_class", [VWCMT, VWEMT, VWPCMT, VWPEMT])
 def test_memories_refuse_rewards_that_they_cannot_keep(learner_class):
     learner = learner_class()
     learner.start(SPACE, seed=1)
@@ -168,13 +168,13 @@ def test_memories_refuse_rewards_that_they_cannot_keep(learner_class):
 @pytest.mark.parametrize(
     ("learner_class", "arguments", "message"),
     [
-        (CMT, {"epsilon": 1.5}, "epsilon must be a number between 0 and 1, not 1.5"),
-        (CMT, {"epsilon": "much"}, "epsilon must be a number between 0 and 1, not 'much'"),
-        (CMT, {"alpha": -1}, "alpha"),
-        (CMT, {"max_nodes": 0}, "max_nodes must be a whole number, at least 1, not 0"),
-        (CMT, {"dream_repeats": -1}, "dream_repeats"),
-        (PCMT, {"leaf_multiplier": 2.5}, "leaf_multiplier"),
-        (PCMT, {"bits": 0}, "bits"),
+        (VWCMT, {"epsilon": 1.5}, "epsilon must be a number between 0 and 1, not 1.5"),
+        (VWCMT, {"epsilon": "much"}, "epsilon must be a number between 0 and 1, not 'much'"),
+        (VWCMT, {"alpha": -1}, "alpha"),
+        (VWCMT, {"max_nodes": 0}, "max_nodes must be a whole number, at least 1, not 0"),
+        (VWCMT, {"dreams": -1}, "dreams"),
+        (VWPCMT, {"leaf_multiplier": 2.5}, "leaf_multiplier"),
+        (VWPCMT, {"bits": 0}, "bits"),
         (VWEMT, {"leaf_capacity": 0}, "leaf_capacity"),
         (VWEMT, {"budget": 0}, "budget"),
         (VWPEMT, {"budget": "none"}, "budget"),

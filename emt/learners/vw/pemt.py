@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from emt.arguments import check_counts, check_shares
 from emt.environment import Space
-from emt.learners.vw import PolicyWithMemory, VWLearner
-from emt.learners.vw_emt import VWEMT
-from emt.learners.vw_parametric import parametric_policy
+from emt.learners.vw.emt import VWEMT
+from emt.learners.vw.parametric import parametric_policy
+from emt.learners.vw.workspace import PolicyWithMemory, VWLearner
 
 __all__ = ["VWPEMT"]
 

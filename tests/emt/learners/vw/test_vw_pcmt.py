@@ -1,12 +1,12 @@
-"""PCMT: the parametric learner with what a CMT remembers as one more feature."""
+"""PCMT on VW: the parametric learner with what a VWCMT remembers as one more feature."""
 
 import numpy as np
 
 from emt import Context, Environment, Space, evaluate
 from emt.data import load
-from emt.learners import CMT, PCMT, VWParametric
-from emt.learners.vw import Memory
-from emt.learners.vw_parametric import parametric_policy
+from emt.learners import VWCMT, VWPCMT, VWParametric
+from emt.learners.vw.parametric import parametric_policy
+from emt.learners.vw.workspace import Memory
 
 SPACE = Space(n_numeric=2, n_levels=(), n_actions=3)
 
@@ -17,9 +17,9 @@ def contexts(n):
 
 
 def test_it_is_its_memory_and_its_policy():
-    learner = PCMT()
+    learner = VWPCMT()
     learner.start(SPACE, seed=3)
-    memory, policy = CMT().build(SPACE, 3), parametric_policy(SPACE, 3, 0.1, 26, constant=True)
+    memory, policy = VWCMT().build(SPACE, 3), parametric_policy(SPACE, 3, 0.1, 26, constant=True)
     for step, context in enumerate(contexts(60)):
         remembered = memory.rewards(context)
         expected = policy.probabilities(context, remembered)
@@ -36,7 +36,7 @@ def test_the_memory_is_asked_once_a_step(monkeypatch):
     asked = []
     rewards = Memory.rewards
     monkeypatch.setattr(Memory, "rewards", lambda self, context: asked.append(context) or rewards(self, context))
-    learner = PCMT()
+    learner = VWPCMT()
     learner.start(SPACE, seed=3)
     for context in contexts(5):
         learner.predict(context, 3)
@@ -69,6 +69,6 @@ def test_a_memory_helps_on_wine():
     environments = [Environment(load("wine"), seed) for seed in range(10)]
     with_memory, without = (
         np.mean([evaluate(learner, environment).mean() for environment in environments])
-        for learner in (PCMT(), VWParametric())
+        for learner in (VWPCMT(), VWParametric())
     )
     assert with_memory > without

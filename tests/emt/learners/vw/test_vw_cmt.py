@@ -1,11 +1,11 @@
-"""CMT: Vowpal Wabbit's memory tree as a contextual bandit."""
+"""CMT on VW: Vowpal Wabbit's memory tree as a contextual bandit."""
 
 import numpy as np
 import pytest
 
 from emt import Context, Environment, Space, evaluate
 from emt.data import load
-from emt.learners import CMT
+from emt.learners import VWCMT
 
 SPACE = Space(n_numeric=2, n_levels=(), n_actions=3)
 
@@ -16,14 +16,14 @@ def context(*numbers):
 
 @pytest.fixture
 def cmt():
-    learner = CMT()
+    learner = VWCMT()
     learner.start(SPACE, seed=1)
     yield learner
     learner.finish()
 
 
 def test_vw_gets_the_options_of_the_paper():
-    memory = CMT().build(SPACE, seed=5)
+    memory = VWCMT().build(SPACE, seed=5)
     options = memory.workspace.get_arguments()
     for option in (
         "--memory_tree 2000",
@@ -62,7 +62,7 @@ def test_tied_actions_share_the_greedy_part(cmt):
 
 
 def test_epsilon_is_the_share_of_exploration():
-    learner = CMT(epsilon=0.4)
+    learner = VWCMT(epsilon=0.4)
     learner.start(SPACE, seed=1)
     for action in range(3):
         learner.learn(context(0.3, 0.7), action, float(action == 2), 1 / 3)
@@ -71,5 +71,5 @@ def test_epsilon_is_the_share_of_exploration():
 
 
 def test_it_learns_wine_as_well_as_was_measured():
-    rewards = [evaluate(CMT(), Environment(load("wine"), seed)).mean() for seed in range(6)]
+    rewards = [evaluate(VWCMT(), Environment(load("wine"), seed)).mean() for seed in range(6)]
     assert 0.70 < np.mean(rewards) < 0.82  # .758 over many seeds

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from emt.arguments import check_counts, check_shares
 from emt.environment import Space
-from emt.learners.cmt import CMT
-from emt.learners.vw import PolicyWithMemory, VWLearner
-from emt.learners.vw_parametric import parametric_policy
+from emt.learners.vw.cmt import VWCMT
+from emt.learners.vw.parametric import parametric_policy
+from emt.learners.vw.workspace import PolicyWithMemory, VWLearner
 
-__all__ = ["PCMT"]
+__all__ = ["VWPCMT"]
 
 
-class PCMT(VWLearner):
+class VWPCMT(VWLearner):
     """Rucker, Ash, Langford, Mineiro and Momennejad. Eigen memory trees. 2022: the parametric learner with a CMT.
 
-    The reward that a `CMT` remembers for each action is one more feature of that action in the parametric learner: one
-    weight shared by all actions, not interacted, absent when 0. Both learn from every step.
+    The reward that a `VWCMT` remembers for each action is one more feature of that action in the parametric learner:
+    one weight shared by all actions, not interacted, absent when 0. Both learn from every step.
 
     Parameters
     ----------
@@ -23,14 +23,14 @@ class PCMT(VWLearner):
         Share of exploration, spread over all actions.
     bits : int
         The parametric model has 2**bits weights, as in `VWParametric`.
-    max_nodes, leaf_multiplier, dream_repeats, alpha
-        As in `CMT`.
+    max_nodes, leaf_multiplier, dreams, alpha
+        As in `VWCMT`.
 
     Examples
     --------
     >>> from emt import Environment, evaluate
     >>> from emt.data import load
-    >>> rewards = evaluate(PCMT(), Environment(load("iris"), seed=0))
+    >>> rewards = evaluate(VWPCMT(), Environment(load("iris"), seed=0))
     >>> len(rewards), bool(rewards.mean() > 0.4)
     (150, True)
     """
@@ -41,17 +41,17 @@ class PCMT(VWLearner):
         bits: int = 26,
         max_nodes: int = 2000,
         leaf_multiplier: int = 9,
-        dream_repeats: int = 10,
+        dreams: int = 10,
         alpha: float = 0.5,
     ):
         check_shares(epsilon=epsilon, alpha=alpha)
         check_counts(1, bits=bits, max_nodes=max_nodes, leaf_multiplier=leaf_multiplier)
-        check_counts(0, dream_repeats=dream_repeats)
+        check_counts(0, dreams=dreams)
         self.epsilon, self.bits, self.max_nodes, self.leaf_multiplier = epsilon, bits, max_nodes, leaf_multiplier
-        self.dream_repeats, self.alpha = dream_repeats, alpha
+        self.dreams, self.alpha = dreams, alpha
 
     def build(self, space: Space, seed: int) -> PolicyWithMemory:
         """Return the policy and its memory; with a memory, the paper's runs kept VW's constant."""
-        memory = CMT(self.epsilon, self.max_nodes, self.leaf_multiplier, self.dream_repeats, self.alpha)
+        memory = VWCMT(self.epsilon, self.max_nodes, self.leaf_multiplier, self.dreams, self.alpha)
         policy = parametric_policy(space, seed, self.epsilon, self.bits, constant=True)
         return PolicyWithMemory(memory.build(space, seed), policy)

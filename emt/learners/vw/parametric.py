@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from emt.arguments import check_counts, check_shares
 from emt.environment import Space
-from emt.learners.vw import Policy, VWLearner
+from emt.learners.vw.workspace import Policy, VWLearner
 
 __all__ = ["VWParametric", "parametric_policy"]
 
