@@ -5,66 +5,49 @@
 
 SUITE   ?= embedded
 RESULTS ?= results
+SEEDS   ?=
+JOBS    ?=
+STUDY   ?= $(if $(filter embedded,$(SUITE)),embedded,paper)
 VENV    ?= .venv
-JOBS    ?= 2
 PYTHON  ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
              $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
-# What `reproduce` runs. The embedded suite's streams are short, so its budgets are, and 5 seeds keep it to minutes;
-# other suites take the paper's studies and its 50 seeds.
-ifeq ($(SUITE),embedded)
-SEEDS   ?= 5
-STUDIES ?= unbounded ablation bounded_small
-else
-SEEDS   ?= 50
-STUDIES ?= unbounded ablation bounded
-endif
-
-# The bounded study needs long streams, which the paper's suite has a list of.
-suite_of = $(if $(filter bounded-paper,$(1)-$(SUITE)),paper_long,$(SUITE))
-python   = $(VENV)/bin/python
-define newline
-
-
-endef
-# A verb on every study, one command a line; $(2) are more overrides.
-each = $(foreach study,$(STUDIES),$(python) -m $(1) experiment=$(study) suite=$(call suite_of,$(study)) \
-         seeds=$(SEEDS) results=$(RESULTS) $(2)$(newline))
+python    = $(VENV)/bin/python
+reproduce = $(python) -m experiments.reproduce study=$(STUDY) suite=$(SUITE) results=$(RESULTS) \
+            $(SEEDS:%=seeds=%) $(JOBS:%=n_jobs=%)
+pytest    = $(python) -m pytest -n $(or $(JOBS),2)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help reproduce prepare estimate run report figures status test test-all lint format bench clean
+.PHONY: help reproduce prepare run report figures status test test-all lint format bench clean
 
-help: ## List the targets
+help: ## List the targets and variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
-	@echo "Variables: SUITE=$(SUITE) SEEDS=$(SEEDS) STUDIES=\"$(STUDIES)\" RESULTS=$(RESULTS)"
+	@echo "with SUITE=$(SUITE) (embedded, paper, or a conf/suite of your own), RESULTS=$(RESULTS) (where all of it goes),"
+	@echo "SEEDS=$(or $(SEEDS),<those of conf/study/$(STUDY).yaml>) and JOBS=$(or $(JOBS),<worker processes: all cores; 2 for tests>)"
 
-reproduce: prepare estimate run report ## Prepare, run and report all studies; SUITE=paper for the paper, SEEDS=5 for a quick look
-	@echo; echo "Done. Summaries with tables and figures beside them:"
-	@$(foreach study,$(STUDIES),echo "  $(RESULTS)/$(study)/$(call suite_of,$(study))/summary.md";)
+reproduce: $(VENV)/.emt ## Prepare, run and report all studies; SUITE=paper for the paper, SEEDS=5 for a quick look
+	$(reproduce)
 
 prepare: $(VENV)/.emt ## Fetch and encode the datasets of SUITE (the only step that uses the network)
-	-$(python) -m experiments.prepare suite=$(SUITE)
-
-estimate: prepare
-	$(call each,experiments.status,missing=skip)
+	$(reproduce) 'verbs=[prepare]'
 
 run: $(VENV)/.emt ## Run the studies on what is prepared; goes on where it was stopped
-	$(call each,experiments.run,missing=skip)
+	$(reproduce) 'verbs=[run]'
 
 report: $(VENV)/.emt ## Write tables, figures and summaries of what has been run
-	$(call each,analysis.report)
+	$(reproduce) 'verbs=[report]'
 
 figures: report ## The same as report
 
 status: $(VENV)/.emt ## Say what is prepared, done, failed and left, and how long the rest will take
-	$(call each,experiments.status)
+	$(reproduce) 'verbs=[status]'
 
 test: $(VENV)/.emt-dev ## Run the tests, but for the slow ones
-	$(python) -m pytest -n $(JOBS) -m "not slow"
+	$(pytest) -m "not slow"
 
 test-all: $(VENV)/.emt-dev ## Run all tests, the long comparisons with Vowpal Wabbit and coba included
-	$(python) -m pytest -n $(JOBS)
+	$(pytest)
 
 lint: $(VENV)/.emt-dev ## Check style and types
 	$(python) -m ruff check .

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.style import BLUE, GREEN, GREY, ORANGE, budget_of, label, new_figure
+from analysis.cast import Cast
+from analysis.look import BLUE, GREEN, GREY, ORANGE, file_name, new_figure
 from analysis.tidy import count_text
 
 __all__ = ["contrasts_of", "draw_contrast"]
@@ -25,32 +24,35 @@ CONTRASTS = {
     "parametric_vw": ("parametric", "vw_parametric"),
     "emt_vw": ("emt", "vw_emt"),
     "pemt_vw": ("pemt", "vw_pemt"),
+    "cmt_vw": ("cmt", "vw_cmt"),
+    "pcmt_vw": ("pcmt", "vw_pcmt"),
 }
 
 
-def contrasts_of(learners: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return the contrasts that a study with these learners can show.
+def contrasts_of(cast: Cast) -> dict[str, tuple[str, str]]:
+    """Return the contrasts that a study with these learners can show: names of figures, and pairs of learners.
 
     Examples
     --------
-    >>> contrasts_of(["parametric", "pemt_1000", "pemt_2000", "pemt_32000"])
-    {'pemt_1000_parametric': ('pemt_1000', 'parametric'), 'pemt_32000_parametric': ('pemt_32000', 'parametric')}
+    >>> from analysis.cast import Member
+    >>> members = {f"b{n}": Member("pemt", {"budget": n}, {"class": "PEMT", "budget": n}) for n in (2000, 1000, 32000)}
+    >>> contrasts_of(Cast({"parametric": Member("parametric"), **members}))
+    {'b1000_parametric': ('b1000', 'parametric'), 'b32000_parametric': ('b32000', 'parametric')}
     """
-    present = set(learners)
-    budgets = sorted((name for name in present if budget_of(name)), key=lambda name: budget_of(name) or 0)
-    extremes = {f"{name}_parametric": (name, "parametric") for name in [*budgets[:1], *budgets[-1:]]}
-    return {name: pair for name, pair in (CONTRASTS | extremes).items() if present.issuperset(pair)}
+    extremes = [name for family in cast.budgets() for name in (family[-1], family[0])]
+    pairs = CONTRASTS | {f"{file_name(name)}_parametric": (name, "parametric") for name in extremes}
+    return {name: pair for name, pair in pairs.items() if cast.members.keys() >= set(pair)}
 
 
 def draw_contrast(table: pd.DataFrame, first: str, second: str) -> Figure:
     """Draw a table of `analysis.wins.compare`: a dot a dataset, bars of 1.96 standard errors over seeds.
 
-    Blue where the first learner wins, orange where the second does, green ties.
+    Blue where the first learner wins, orange where the second does, green ties; both are given by their labels.
     """
     table = table.sort_values(["mean", "dataset"], ignore_index=True)
     figure, axes = new_figure()
     axes.axhline(0, color=GREY, linewidth=0.8, zorder=0)
-    names = {-1: f"{label(second)} wins", 0: "ties", 1: f"{label(first)} wins"}
+    names = {-1: f"{second} wins", 0: "ties", 1: f"{first} wins"}
     for outcome, colour, marker in ((-1, ORANGE, "v"), (0, GREEN, "o"), (1, BLUE, "^")):
         part = table[table["outcome"] == outcome]
         axes.errorbar(
@@ -64,7 +66,7 @@ def draw_contrast(table: pd.DataFrame, first: str, second: str) -> Figure:
             label=f"{names[outcome]} ({len(part)})",
         )
     axes.set_xlabel("dataset, by difference")
-    axes.set_ylabel(f"reward of {label(first)}\n− {label(second)}")
+    axes.set_ylabel(f"reward of {first}\n− {second}")
     axes.set_xlim(0, len(table) + 1)
     axes.set_xticks(np.unique(np.linspace(1, max(len(table), 1), 6).round().astype(int)))
     seeds = table["seeds"]

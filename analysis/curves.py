@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.style import budget_of, label, learner_order, new_figure, style_of
+from analysis.cast import Cast
+from analysis.look import new_figure, style_of
 from analysis.tidy import count_text
 
 __all__ = ["curves_of", "draw_curves", "mean_curves"]
@@ -21,18 +22,19 @@ CURVES = {
 }
 
 
-def curves_of(learners: Iterable[str]) -> dict[str, tuple[str, ...]]:
+def curves_of(cast: Cast) -> dict[str, tuple[str, ...]]:
     """Return the figures that a study with these learners can show, each with those of its learners that are there.
 
     Examples
     --------
-    >>> curves_of(["parametric", "pemt_1000", "pemt_32000"])
-    {'budgets': ('pemt_32000', 'pemt_1000', 'parametric')}
+    >>> from analysis.cast import Member
+    >>> members = {f"b{n}": Member("pemt", {"budget": n}, {"class": "PEMT", "budget": n}) for n in (1000, 32000)}
+    >>> curves_of(Cast({"parametric": Member("parametric"), **members}))
+    {'budgets': ('b32000', 'b1000', 'parametric')}
     """
-    present = learner_order(learners)
-    budgets = [name for name in present if budget_of(name)]
+    budgets = [name for family in cast.budgets() for name in family]
     figures = CURVES | ({"budgets": (*budgets, "parametric")} if budgets else {})
-    chosen = {name: tuple(learner for learner in group if learner in present) for name, group in figures.items()}
+    chosen = {name: tuple(learner for learner in group if learner in cast.members) for name, group in figures.items()}
     return {name: group for name, group in chosen.items() if len(group) > 1 and group[0] == figures[name][0]}
 
 
@@ -75,10 +77,10 @@ def mean_curves(curves: pd.DataFrame, learners: Sequence[str]) -> pd.DataFrame:
     )
 
 
-def draw_curves(table: pd.DataFrame, zoom: bool = False) -> Figure:
+def draw_curves(table: pd.DataFrame, cast: Cast, zoom: bool = False) -> Figure:
     """Draw a table of `mean_curves`; with `zoom`, an inset shows the last tenth of the interactions."""
     figure, axes = new_figure(6, 3.6 if zoom else 3.2)
-    _lines(axes, table)
+    _lines(axes, table, cast)
     _bars(axes, table)
     axes.set_xlabel("interactions")
     axes.set_ylabel("mean progressive reward")
@@ -93,7 +95,7 @@ def draw_curves(table: pd.DataFrame, zoom: bool = False) -> Figure:
     length = table["step"].max()
     last = table[table["step"] >= 0.9 * length]
     inset = axes.inset_axes((0.5, 0.1, 0.46, 0.38))
-    _lines(inset, last)
+    _lines(inset, last, cast)
     margin = 0.1 * (last["mean"].max() - last["mean"].min()) + 1e-4
     inset.set(xlim=(0.9 * length, length), ylim=(last["mean"].min() - margin, last["mean"].max() + margin))
     inset.set_xticks([0.9 * length, 0.95 * length, length])
@@ -103,10 +105,10 @@ def draw_curves(table: pd.DataFrame, zoom: bool = False) -> Figure:
     return figure
 
 
-def _lines(axes: Axes, table: pd.DataFrame) -> None:
+def _lines(axes: Axes, table: pd.DataFrame, cast: Cast) -> None:
     for position, (learner, line) in enumerate(table.groupby("learner", sort=False)):
         style = style_of(str(learner), position)
-        axes.plot(line["step"], line["mean"], linewidth=1.5, label=label(str(learner)), **style)
+        axes.plot(line["step"], line["mean"], linewidth=1.5, label=cast.label(str(learner)), **style)
 
 
 def _bars(axes: Axes, table: pd.DataFrame) -> None:

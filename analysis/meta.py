@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import RepeatedStratifiedKFold
 
+from analysis.look import BLUE, GREY, ORANGE, new_figure
 from analysis.metafeatures import FEATURES
-from analysis.style import BLUE, GREY, ORANGE, new_figure
 from analysis.tidy import count_text
 
 __all__ = ["Forest", "draw_feature", "draw_importances", "fit_forest", "macro_f1"]
@@ -65,7 +65,7 @@ def macro_f1(truth: np.ndarray, predicted: np.ndarray) -> np.ndarray:
         hits = (right & (truth == label)).sum(axis=-1)
         total = (truth == label).sum(axis=-1) + (predicted == label).sum(axis=-1)
         scores.append(np.where(total > 0, 2 * hits / np.maximum(total, 1), 0.0))
-    return np.mean(scores, axis=0)
+    return np.asarray(np.mean(scores, axis=0))
 
 
 def fit_forest(features: pd.DataFrame, wins: np.ndarray, n_jobs: int = -1) -> Forest | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 from scipy import stats
 
-from analysis.style import budget_of
+from analysis.cast import Cast
 from analysis.wins import Rule, compare, outcome_counts
 
 __all__ = ["TABLE_1", "TABLE_1_DATASETS", "Claim", "claims_of", "verdict"]
@@ -59,13 +59,13 @@ AS_RUN_CLAIMS = (
 )
 
 
-def claims_of(learners: list[str]) -> list[Claim]:
-    """Return the claims, that on budgets about the study's smallest budget (1,000 memories in the paper)."""
-    smallest = min(
-        (name for name in learners if budget_of(name)), key=lambda name: budget_of(name) or 0, default="pemt_1000"
-    )
-    text = f"{budget_of(smallest):,} memories still beat parametric"
-    return [*CLAIMS, Claim(text, smallest, "parametric", "61 wins of 116 (1,000 memories)"), *AS_RUN_CLAIMS]
+def claims_of(cast: Cast) -> list[Claim]:
+    """Return the claims, that on budgets about the study's smallest budget of PEMT (1,000 memories in the paper)."""
+    budgets = [name for family in cast.budgets() for name in family if cast.value(name, "class") == "PEMT"]
+    smallest = min(budgets, key=cast.budget, default="")
+    size = cast.value(smallest, "budget") if smallest else 1000
+    claim = Claim(f"{size:,} memories still beat parametric", smallest, "parametric", "61 wins of 116 (1,000 memories)")
+    return [*CLAIMS, claim, *AS_RUN_CLAIMS]
 
 
 def verdict(claim: Claim, finals: pd.DataFrame, rule: Rule) -> dict[str, object]:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,20 +15,20 @@ from omegaconf import DictConfig
 
 from analysis import summary
 from analysis.budgets import budget_table, draw_budgets
+from analysis.cast import Cast, cast_of
 from analysis.contrasts import contrasts_of, draw_contrast
 from analysis.curves import curves_of, draw_curves, mean_curves
+from analysis.look import file_name, save
 from analysis.meta import PAPER_COMPACT, draw_feature, draw_importances, fit_forest
 from analysis.metafeatures import FEATURES, feature_table
 from analysis.paper import claims_of, verdict
-from analysis.style import label, learner_order, save
-from analysis.summary import Expected
-from analysis.sweep import draw_sweep, leaf_capacities, sub_studies, sweep_table
+from analysis.sweep import draw_sweep, pooled, sub_studies, sweep_table, swept_parameters
 from analysis.tidy import count_text, curve_table, final_rewards, full_length, speed_table
 from analysis.wins import Rule, compare, to_latex, to_markdown, win_table
-from emt.data.load import name_of
 from experiments import store
-from experiments.cli import main
+from experiments.cli import command, main
 from experiments.config import ConfigError, Study
+from experiments.plan import Plan, recorded_plan, refuse_mismatch
 
 __all__ = ["Options", "write_report"]
 
@@ -77,15 +76,13 @@ class _Writer:
         save(figure, self.folder / "figures", name)
 
 
-def write_report(folder: Path, study: Expected, options: Options) -> Path:
+def write_report(study: Study, options: Options) -> Path:
     """Write a study's tables, figures and summary from its log, for whatever part of it is there.
 
     Parameters
     ----------
-    folder : Path
-        The study's folder, the one with ``runs``.
-    study : Expected
-        What the study is meant to hold, and the command that runs it.
+    study : Study
+        What is reported: of its log the runs that belong to it, and no others.
     options : Options
         What can be chosen.
 
@@ -94,49 +91,48 @@ def write_report(folder: Path, study: Expected, options: Options) -> Path:
     Path
         The summary.
     """
-    log = store.read(folder)
-    log = log[log["learner"].isin(study.learners)]  # a report is on the learners it is asked for
+    todo = recorded_plan(study)
+    refuse_mismatch(todo)
+    log = todo.of_study(store.read(study.folder))
+    cast, write = cast_of(study.learners, log), _Writer(study.folder)
     finals, failed = final_rewards(log), log[log["status"] == "error"]
-    write, sections = (
-        _Writer(folder),
-        [f"# {study.title}", summary.coverage_section(finals, study, len(failed))],
-    )
+    title = " / ".join(study.folder.relative_to(study.results).parts)
+    sections = [f"# {title}", summary.coverage_section(finals, todo, cast, len(failed))]
     if finals.empty:
-        sections += [f"There is no finished run in `{folder / 'runs'}` yet: `{study.command}` makes them."]
+        run = command("experiments.run", study)
+        sections += [f"There is no finished run of it in `{study.folder / 'runs'}` yet: `{run}` makes them."]
     else:
+        present = cast.only(finals["learner"])
         write.table(finals, "final_rewards.csv.gz")
-        sections += _wins(write, finals, options)
-        sections += _contrasts(write, finals, options.rule)
-        sections += _curves(write, log, finals, study.horizon)
-        sections += _budgets(write, finals, study.horizon, options.rule)
-        sections += _meta(write, finals, study, options)
-        sections += _sweep(write, "leaf_capacity", leaf_capacities(finals))
-    for key, folders in sub_studies(folder).items():
-        sections += _sweep(write, key, {name: final_rewards(store.read(place)) for name, place in folders.items()})
+        sections += _wins(write, finals, present, options)
+        sections += _contrasts(write, finals, present, options.rule)
+        sections += _curves(write, log, finals, present, study.horizon)
+        sections += _budgets(write, finals, present, study.horizon, options.rule)
+        sections += _meta(write, finals, todo, options)
+    sections += _sweeps(write, (cast, finals), sub_studies(study))
     if len(log):
-        speed = speed_table(finals)
+        speed = speed_table(finals, cast.order())
         write.table(speed, "speed.csv")
-        sections += [summary.runs_section(speed, finals, failed)]
+        sections += [summary.runs_section(speed, finals, failed, cast)]
     write.text("\n\n".join(section.strip() for section in sections) + "\n", "summary.md")
-    return folder / "summary.md"
+    return study.folder / "summary.md"
 
 
-def _wins(write: _Writer, finals: pd.DataFrame, options: Options) -> list[str]:
-    learners = learner_order(finals["learner"])
+def _wins(write: _Writer, finals: pd.DataFrame, cast: Cast, options: Options) -> list[str]:
     sections = []
     for name, part in {"": finals, **_groups(finals, options.groups)}.items():
-        table = win_table(part, learners, options.rule)
-        file = f"wins_{name}" if name else "wins"
+        table = win_table(part, cast.order(), options.rule)
+        file = f"wins_{file_name(name)}" if name else "wins"
         write.table(table, f"{file}.csv")
-        write.text(to_latex(table), f"tables/{file}.tex")
-        write.text(to_markdown(table) + "\n", f"tables/{file}.md")
+        write.text(to_latex(table, cast.label), f"tables/{file}.tex")
+        write.text(to_markdown(table, cast.label) + "\n", f"tables/{file}.md")
         title = (
             f"Wins on the group {name}: {part['dataset'].nunique()} datasets"
             if name
             else f"Wins: {part['dataset'].nunique()} datasets"
         )
-        sections.append(summary.wins_section(title, table, str(options.rule)))
-    verdicts = [verdict(claim, finals, options.rule) for claim in claims_of(learners)]
+        sections.append(summary.wins_section(title, table, cast, str(options.rule)))
+    verdicts = [verdict(claim, finals, options.rule) for claim in claims_of(cast)]
     write.table(pd.DataFrame(verdicts), "claims.csv")
     return [*sections, summary.claims_section(verdicts)]
 
@@ -155,14 +151,15 @@ def _groups(finals: pd.DataFrame, path: Path | None) -> dict[str, pd.DataFrame]:
     return {str(name): finals[finals["dataset"].isin(part["dataset"])] for name, part in groups.groupby("group")}
 
 
-def _contrasts(write: _Writer, finals: pd.DataFrame, rule: Rule) -> list[str]:
+def _contrasts(write: _Writer, finals: pd.DataFrame, cast: Cast, rule: Rule) -> list[str]:
     tables, figures = [], {}
-    for name, (first, second) in contrasts_of(finals["learner"].unique()).items():
+    for name, (first, second) in contrasts_of(cast).items():
         table = compare(finals, first, second, rule)
         if len(table):
             tables.append(table.assign(first=first, second=second))
-            write.figure(draw_contrast(table, first, second), f"contrast_{name}")
-            figures[f"contrast_{name}"] = f"{label(first)} against {label(second)}"
+            labels = cast.label(first), cast.label(second)
+            write.figure(draw_contrast(table, *labels), f"contrast_{name}")
+            figures[f"contrast_{name}"] = " against ".join(labels)
     if not tables:
         return []
     write.table(pd.concat(tables, ignore_index=True), "contrasts.csv")
@@ -171,17 +168,17 @@ def _contrasts(write: _Writer, finals: pd.DataFrame, rule: Rule) -> list[str]:
     ]
 
 
-def _curves(write: _Writer, log: pd.DataFrame, finals: pd.DataFrame, horizon: int) -> list[str]:
+def _curves(write: _Writer, log: pd.DataFrame, finals: pd.DataFrame, cast: Cast, horizon: int) -> list[str]:
     length = full_length(finals, horizon)
     curves = curve_table(log, length)
     write.table(curves, "curves.csv.gz")
     figures, means = {}, []
-    for name, learners in curves_of(finals["learner"].unique()).items():
+    for name, learners in curves_of(cast).items():
         table = mean_curves(curves, learners)
         if len(table):
             means.append(table.assign(figure=name))
-            write.figure(draw_curves(table, zoom=name == "budgets"), f"curves_{name}")
-            figures[f"curves_{name}"] = ", ".join(map(label, learners))
+            write.figure(draw_curves(table, cast, zoom=name == "budgets"), f"curves_{name}")
+            figures[f"curves_{name}"] = ", ".join(map(cast.label, learners))
     if not means:
         return []
     write.table(pd.concat(means, ignore_index=True), "mean_curves.csv")
@@ -191,25 +188,25 @@ def _curves(write: _Writer, log: pd.DataFrame, finals: pd.DataFrame, horizon: in
     return [summary.figures_section("Progressive reward over interactions", figures, intro)]
 
 
-def _budgets(write: _Writer, finals: pd.DataFrame, horizon: int, rule: Rule) -> list[str]:
-    table = budget_table(finals, horizon, rule)
+def _budgets(write: _Writer, finals: pd.DataFrame, cast: Cast, horizon: int, rule: Rule) -> list[str]:
+    table = budget_table(finals, cast, horizon, rule)
     if table.empty:
         return []
     write.table(table, "budgets.csv")
     write.figure(draw_budgets(table), "budgets")
-    shown = table.assign(learner=[label(learner) for learner in table["learner"]])
+    shown = table.assign(learner=[cast.label(learner) for learner in table["learner"]]).drop(columns="line")
     section = summary.figures_section(
         "Budgets", {"budgets": "Loss of reward and wins against parametric over the share of memory"}
     )
     return [f"{section}\n{summary.markdown_table(shown)}"]
 
 
-def _meta(write: _Writer, finals: pd.DataFrame, study: Expected, options: Options) -> list[str]:
+def _meta(write: _Writer, finals: pd.DataFrame, todo: Plan, options: Options) -> list[str]:
     differences = compare(finals, "emt", "parametric", options.rule)
     if not options.meta or differences.empty:
         return []
-    known = {name: study.datasets.get(name) for name in differences["dataset"]}
-    features, missing = feature_table(known, study.horizon)
+    known = {name: todo.sources[name].fingerprint for name in differences["dataset"]}
+    features, missing = feature_table(known, todo.study.horizon)
     table = differences.merge(features, on="dataset")
     forest = fit_forest(table, (table["outcome"] == 1).to_numpy())
     figures = {}
@@ -223,34 +220,23 @@ def _meta(write: _Writer, finals: pd.DataFrame, study: Expected, options: Option
     for feature in PAPER_COMPACT if len(table) > 2 else ():
         write.figure(draw_feature(table, feature), f"meta_{feature}")
         figures[f"meta_{feature}"] = f"EMT against Parametric and {FEATURES[feature]}"
-    return [summary.meta_section(forest, table, missing, figures, study.prepare)]
+    return [summary.meta_section(forest, table, missing, figures, command("experiments.prepare", todo.study))]
 
 
-def _sweep(write: _Writer, key: str, studies: Mapping[str, pd.DataFrame]) -> list[str]:
-    if len(studies) < 2:
-        return []
-    table = sweep_table(studies)
-    write.table(table, f"sweep_{key}.csv")
-    write.figure(draw_sweep(table), f"sweep_{key}")
-    shown = summary.markdown_table(table.assign(learner=[label(learner) for learner in table["learner"]]))
-    section = summary.figures_section(f"Side by side: {key}", {f"sweep_{key}": "Mean final reward of each value"})
-    return [f"{section}\n{shown}"]
-
-
-def expected(study: Study) -> Expected:
-    """Return what a study is meant to hold; which datasets take part stands in its manifest, once it was run."""
-    manifest = store.read_manifest(study.folder) or {"identity": {}}
-    known = manifest["identity"].get("datasets", {}) | dict.fromkeys(manifest.get("missing", ()))
-    overrides = "".join(f" learner.{key}={value}" for key, value in study.sweep.items())
-    return Expected(
-        title=" / ".join(study.folder.relative_to(study.results).parts),
-        datasets=known or dict.fromkeys(map(name_of, study.suite.datasets)),
-        learners=tuple(study.learners),
-        seeds=study.seeds,
-        horizon=study.horizon,
-        command=f"python -m experiments.run experiment={study.name} suite={study.suite.name}{overrides}",
-        prepare=f"python -m experiments.prepare suite={study.suite.name}",
-    )
+def _sweeps(write: _Writer, own: tuple[Cast, pd.DataFrame], subs: list[tuple[Cast, pd.DataFrame]]) -> list[str]:
+    """Lay side by side what differs in one parameter, in the study and its sweeps; its own budgets are shown above."""
+    cast, finals = pooled([own, *subs])
+    sections = []
+    for parameter in swept_parameters(cast.only(finals["learner"])):
+        if parameter == "budget" and not subs:
+            continue
+        table = sweep_table(finals, cast.only(finals["learner"]), parameter)
+        write.table(table, f"sweep_{parameter}.csv")
+        write.figure(draw_sweep(table, parameter), f"sweep_{parameter}")
+        figures = {f"sweep_{parameter}": "Mean final reward of each value"}
+        section = summary.figures_section(f"Side by side: {parameter}", figures)
+        sections.append(f"{section}\n{summary.markdown_table(table)}")
+    return sections
 
 
 def _main(study: Study, cfg: DictConfig) -> None:
@@ -260,9 +246,9 @@ def _main(study: Study, cfg: DictConfig) -> None:
     except ValueError as error:
         raise ConfigError(str(error)) from error
     options = Options(rule, Path(given.groups) if given.groups else None, bool(given.meta))
-    print(write_report(study.folder, expected(study), options))
+    print(write_report(study, options))
     if not any((study.folder / "runs").glob("*.parquet")):
-        print(f"nothing was run yet in {study.folder}: {expected(study).command}", file=sys.stderr)
+        print(f"nothing was run yet in {study.folder}: {command('experiments.run', study)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

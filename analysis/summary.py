@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
+from analysis.cast import Cast
 from analysis.meta import COMPACT, FOLDS, MIN_OF_CLASS, REPEATS, Forest
 from analysis.metafeatures import FEATURES
 from analysis.paper import MIN_DATASETS, MIN_SEEDS, TABLE_1, TABLE_1_DATASETS
-from analysis.style import label, learner_order
 from analysis.wins import to_markdown
+from experiments.cli import command
+from experiments.plan import Plan
 
 __all__ = ["claims_section", "coverage_section", "figures_section", "markdown_table", "runs_section", "wins_section"]
-
-
-@dataclass(frozen=True)
-class Expected:
-    """What a study is meant to hold, and the commands that make it; datasets with their fingerprints if known."""
-
-    title: str
-    datasets: Mapping[str, str | None]
-    learners: tuple[str, ...]
-    seeds: int
-    horizon: int
-    command: str
-    prepare: str
 
 
 def markdown_table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame) -> str:
@@ -54,30 +42,32 @@ def _cell(value: Any) -> str:
     return " ".join(text.replace("|", r"\|").split())
 
 
-def coverage_section(finals: pd.DataFrame, study: Expected, n_failed: int) -> str:
+def coverage_section(finals: pd.DataFrame, todo: Plan, cast: Cast, n_failed: int) -> str:
     """Say what was run, and how much of what was meant to be run is there."""
-    asked = (
-        finals["dataset"].isin(study.datasets) & finals["learner"].isin(study.learners) & (finals["seed"] < study.seeds)
-    )
-    n_done, n_expected = int(asked.sum()), len(study.datasets) * len(study.learners) * study.seeds
-    size = f"{len(study.datasets)} datasets, {study.seeds} seeds, {len(study.learners)} learners"
+    study, n_datasets = todo.study, len(todo.sources.keys() | todo.missing.keys())
+    n_done, n_expected = len(finals), n_datasets * len(study.learners) * study.seeds
+    size = f"{n_datasets} datasets, {study.seeds} seeds, {len(study.learners)} learners"
     share = f"{n_done:,} of {n_expected:,} runs are done ({n_done / max(n_expected, 1):.1%}), {n_failed:,} failed"
     lines = ["## What was run", "", f"{share}: {size}, at most {study.horizon:,} interactions a run.", ""]
     if n_done < n_expected:
-        lines += [f"What is missing is run by `{study.command}`, which goes on where it stopped.", ""]
+        lines += [
+            f"What is missing is run by `{command('experiments.run', study)}`, which goes on where it stopped.",
+            "",
+        ]
     rows = []
-    for learner in learner_order({*study.learners, *finals["learner"]}):
+    for learner in cast.order():
         part = finals[finals["learner"] == learner]
         complete = part.groupby("dataset")["seed"].nunique() >= study.seeds
-        whole = part["seconds"].mean() * len(study.datasets) * study.seeds / 3600
-        rows.append({"learner": label(learner), "runs done": len(part), "datasets": part["dataset"].nunique()})
+        whole = part["seconds"].mean() * n_datasets * study.seeds / 3600
+        rows.append({"learner": cast.label(learner), "runs done": len(part), "datasets": part["dataset"].nunique()})
         rows[-1] |= {"datasets with all seeds": int(complete.sum()), "interactions": int(part["n_steps"].sum())}
         rows[-1] |= {"core-hours": part["seconds"].sum() / 3600, "core-hours of the whole study": whole}
     return "\n".join([*lines, markdown_table(rows)])
 
 
-def wins_section(title: str, table: pd.DataFrame, rule: str) -> str:
+def wins_section(title: str, table: pd.DataFrame, cast: Cast, rule: str) -> str:
     """Show the counts, the ties and losses behind them, and the paper's Table 1 beside ours as percentages."""
+    label = cast.label
     place = {learner: index for index, learner in enumerate(dict.fromkeys(table["row"]))}
     pairs: list[dict[str, Any]] = table.to_dict("records")  # type: ignore[assignment]
     once = [
@@ -89,23 +79,30 @@ def wins_section(title: str, table: pd.DataFrame, rule: str) -> str:
         for pair in pairs
         if place[pair["row"]] < place[pair["column"]]
     ]
-    lines = [f"## {title}", "", f"On how many datasets the row beats the column ({rule}).", "", to_markdown(table), ""]
-    lines += _beside_table_1(pairs)
+    lines = [
+        f"## {title}",
+        "",
+        f"On how many datasets the row beats the column ({rule}).",
+        "",
+        to_markdown(table, label),
+        "",
+    ]
+    lines += _beside_table_1(pairs, cast)
     lines += ["Only datasets that both learners finished count, paired by the seeds that both have:", ""]
     return "\n".join([*lines, markdown_table(once)])
 
 
-def _beside_table_1(pairs: list[dict[str, Any]]) -> list[str]:
+def _beside_table_1(pairs: list[dict[str, Any]], cast: Cast) -> list[str]:
     ours = {(pair["row"], pair["column"]): pair for pair in pairs if pair["datasets"]}
     learners = [name for name in TABLE_1 if any(name in pair for pair in ours)]
     rows = []
     for row in learners:
-        cells = {"": label(row)}
+        cells = {"": cast.label(row)}
         for column in learners:
             pair = ours.get((row, column))
             here = f"{pair['wins'] / pair['datasets']:.0%}" if pair else "?"
             published = TABLE_1[row].get(column, 0) / TABLE_1_DATASETS
-            cells[label(column)] = "---" if row == column else f"{here} ({published:.0%})"
+            cells[cast.label(column)] = "---" if row == column else f"{here} ({published:.0%})"
         rows.append(cells)
     text = f"As shares of the datasets, in brackets those of the paper's Table 1 ({TABLE_1_DATASETS} datasets):"
     return [text, "", markdown_table(rows), ""] if len(learners) > 1 else []
@@ -169,11 +166,13 @@ def meta_section(
     return figures_section("Where EMT beats parametric: meta-features", figures, "\n\n".join(lines))
 
 
-def runs_section(speed: pd.DataFrame, finals: pd.DataFrame, failed: pd.DataFrame, n_listed: int = 10) -> str:
+def runs_section(
+    speed: pd.DataFrame, finals: pd.DataFrame, failed: pd.DataFrame, cast: Cast, n_listed: int = 10
+) -> str:
     """Show the time that was spent, the slowest runs and the failed ones."""
     shown = pd.DataFrame(
         {
-            "learner": [label(learner) for learner in speed["learner"]],
+            "learner": [cast.label(learner) for learner in speed["learner"]],
             "interactions a second and core": speed["per_second"].round().astype(int),
             "slowest run (s)": speed["slowest"],
         }

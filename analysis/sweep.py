@@ -1,119 +1,167 @@
-"""Sweeps: studies that differ in one value, side by side."""
+"""Sweeps: learners that differ in one parameter, of one study or of several, side by side."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.style import label, learner_order, new_figure, style_of
-from analysis.tidy import count_text
+from analysis.cast import Cast, Member, cast_of
+from analysis.look import new_figure, style_of
+from analysis.tidy import count_text, final_rewards
+from experiments import store
+from experiments.config import ConfigError, Study, swept
+from experiments.plan import recorded_plan
 
-__all__ = ["draw_sweep", "leaf_capacities", "sub_studies", "sweep_table"]
-
-
-def leaf_capacities(finals: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the final rewards of the learners ``emt_leaf_<n>``, each capacity as a study of its own.
-
-    Examples
-    --------
-    >>> list(leaf_capacities(pd.DataFrame({"learner": ["emt_leaf_300", "emt_leaf_25", "emt"]})))
-    ['leaf_capacity=25', 'leaf_capacity=300']
-    """
-    found = {name: re.fullmatch(r"emt_leaf_(\d+)", name) for name in finals["learner"].unique()}
-    sizes = sorted((int(match.group(1)), name) for name, match in found.items() if match)
-    return {f"leaf_capacity={size}": finals[finals["learner"] == name].assign(learner="emt") for size, name in sizes}
+__all__ = ["draw_sweep", "pooled", "sub_studies", "sweep_table", "swept_parameters"]
 
 
-def sub_studies(folder: Path) -> dict[str, dict[str, Path]]:
-    """Return the folders of a study's sweeps (``leaf_capacity=25``), by the parameters that were swept.
-
-    Examples
-    --------
-    >>> sub_studies(Path("no/such/study"))
-    {}
-    """
-    found: dict[str, dict[str, Path]] = {}
-    for runs in sorted(folder.glob("*=*/runs")):
-        name = runs.parent.name
-        found.setdefault(re.sub(r"=[^,]*", "", name), {})[name] = runs.parent
+def sub_studies(study: Study) -> list[tuple[Cast, pd.DataFrame]]:
+    """Return the learners and final rewards of a study's sweeps: the same command with ``learner.epsilon=0.05``."""
+    found = []
+    for path in sorted(study.folder.glob("*=*/manifest.json")):
+        values = (store.read_manifest(path.parent) or {}).get("sweep", {})
+        try:
+            sub_study = swept(study, values)
+        except ConfigError:
+            continue  # a sweep of other learners
+        log = recorded_plan(sub_study).of_study(store.read(sub_study.folder))
+        cast = cast_of(sub_study.learners, log)
+        members = {
+            name: replace(one, varied={**one.varied, **_given(one, values)}) for name, one in cast.members.items()
+        }
+        found.append((Cast(members), final_rewards(log)))
     return found
 
 
-def sweep_table(studies: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the mean final reward of each value and learner, over the datasets that all values have of that learner.
+def _given(member: Member, values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key in member.params}
+
+
+def pooled(studies: Iterable[tuple[Cast, pd.DataFrame]]) -> tuple[Cast, pd.DataFrame]:
+    """Put studies together: a learner that several of them have, with the same parameters, is one.
+
+    Examples
+    --------
+    >>> emt = Cast({"emt": Member("emt", {}, {"class": "EMT", "epsilon": 0.1})})
+    >>> runs = pd.DataFrame({"dataset": "iris", "learner": "emt", "seed": [0, 1], "reward": [0.5, 0.7]})
+    >>> cast, finals = pooled([(emt, runs), (emt, runs)])
+    >>> list(cast.members), len(finals)
+    (['0/emt'], 2)
+    """
+    members: dict[str, Member] = {}
+    parts = []
+    for number, (cast, finals) in enumerate(studies):
+        names = {}
+        for name, member in cast.members.items():
+            if member.params:
+                same = (known for known, other in members.items() if other.params == member.params)
+                names[name] = next(same, f"{number}/{name}")
+                members.setdefault(names[name], member)
+        parts.append(finals[finals["learner"].isin(names)].assign(learner=finals["learner"].map(names)))
+    finals = pd.concat(parts, ignore_index=True)
+    return Cast(members), finals.drop_duplicates(["dataset", "learner", "seed"], ignore_index=True)
+
+
+def swept_parameters(cast: Cast) -> list[str]:
+    """Return the parameters in which learners differ that are otherwise the same.
+
+    Those whose values are numbers count, and those that a name or a sweep gives values to.
+
+    Examples
+    --------
+    >>> leaves = {f"leaf{n}": Member("emt", {}, {"class": "EMT", "leaf_capacity": n}) for n in (25, 100)}
+    >>> swept_parameters(Cast(leaves))
+    ['leaf_capacity']
+    """
+    parameters = dict.fromkeys(key for member in cast.members.values() for key in member.params if key != "class")
+    return [parameter for parameter in parameters if _lines(cast, parameter)]
+
+
+def _lines(cast: Cast, parameter: str) -> list[list[str]]:
+    """Return the families of learners that are worth a line over a parameter, each in the order of its values."""
+
+    def differ(family: list[str]) -> bool:
+        values = [cast.value(name, parameter) for name in family]
+        numbers = all(value is None or (isinstance(value, float | int) and value is not True) for value in values)
+        named = any(parameter in cast.members[name].varied for name in family)
+        return len(set(map(str, values))) > 1 and (numbers or named)
+
+    return [
+        sorted(family, key=lambda name: _place(cast.value(name, parameter)))
+        for family in cast.families(parameter)
+        if differ(family)
+    ]
+
+
+def _place(value: Any) -> tuple[bool, float, str]:
+    """Return what puts values in order: numbers by size, then words, then none."""
+    number = float(value) if isinstance(value, float | int) else np.inf
+    return value is None, number, str(value)
+
+
+def sweep_table(finals: pd.DataFrame, cast: Cast, parameter: str) -> pd.DataFrame:
+    """Return the mean final reward of each value of a parameter, over the datasets that all values of a line have.
 
     Parameters
     ----------
-    studies : mapping of str to DataFrame
-        The final rewards of each study, under its name (``leaf_capacity=25``).
+    finals : DataFrame
+        Final rewards, as `analysis.tidy.final_rewards` returns them.
+    cast : Cast
+        The learners.
+    parameter : str
+        One of `swept_parameters`.
 
     Returns
     -------
     DataFrame
-        Columns value, learner, mean, se (over datasets), datasets, fewest_seeds and most_seeds; values in the order of
-        numbers where they are numbers.
+        Columns line (the learner, but for the parameter), value, mean, se (over datasets), datasets, fewest_seeds and
+        most_seeds.
 
     Examples
     --------
-    >>> runs = pd.DataFrame({"dataset": "iris", "learner": "emt", "seed": [0, 1], "reward": [0.5, 0.7]})
-    >>> sweep_table({"leaf_capacity=25": runs})["mean"].round(3).tolist()
-    [0.6]
+    >>> leaves = {f"leaf{n}": Member("emt", {}, {"class": "EMT", "leaf_capacity": n}) for n in (25, 100)}
+    >>> runs = pd.DataFrame({"dataset": "iris", "learner": ["leaf25", "leaf100"], "seed": 0, "reward": [0.5, 0.7]})
+    >>> sweep_table(runs, Cast(leaves), "leaf_capacity")["mean"].tolist()
+    [0.5, 0.7]
     """
-    parts = [
-        finals.groupby(["learner", "dataset"])
-        .agg(reward=("reward", "mean"), seeds=("seed", "size"))
-        .reset_index()
-        .assign(value=value)
-        for value, finals in studies.items()
-    ]
-    means = pd.concat(parts, ignore_index=True)
-    shared = means.groupby(["learner", "dataset"])["value"].transform("nunique") == means.groupby("learner")[
-        "value"
-    ].transform("nunique")
-    table = (
-        means[shared]
-        .groupby(["value", "learner"], sort=False)
-        .agg(
-            mean=("reward", "mean"),
-            se=("reward", "sem"),
-            datasets=("reward", "size"),
-            fewest_seeds=("seeds", "min"),
-            most_seeds=("seeds", "max"),
-        )
-    )
-    return table.reset_index().sort_values(["learner", "value"], key=_order, ignore_index=True)
+    means = finals.groupby(["learner", "dataset"]).agg(reward=("reward", "mean"), seeds=("seed", "size")).reset_index()
+    rows = []
+    for family in _lines(cast, parameter):
+        part = means[means["learner"].isin(family)]
+        counts = part.groupby("dataset")["learner"].nunique()
+        part = part[part["dataset"].isin(counts.index[counts == part["learner"].nunique()])]
+        for learner in family:
+            one = part[part["learner"] == learner]
+            if len(one):
+                value = cast.value(learner, parameter)
+                rows.append({"line": cast.label(family[0], but=parameter), "value": "none" if value is None else value})
+                rows[-1] |= {"mean": one["reward"].mean(), "se": one["reward"].sem(), "datasets": len(one)}
+                rows[-1] |= {"fewest_seeds": one["seeds"].min(), "most_seeds": one["seeds"].max()}
+    return pd.DataFrame(rows)
 
 
-def _order(column: pd.Series) -> pd.Series:
-    if column.name == "learner":
-        return column.map({name: place for place, name in enumerate(learner_order(column))})
-    values = column.str.split("=").str[-1]
-    numbers = pd.to_numeric(values, errors="coerce")
-    return numbers if numbers.notna().all() else values
-
-
-def draw_sweep(table: pd.DataFrame) -> Figure:
+def draw_sweep(table: pd.DataFrame, parameter: str) -> Figure:
     """Draw the mean final reward over the values, a line a learner; they are evenly spaced whatever their size."""
     figure, axes = new_figure(6, 2.5)
-    values = list(dict.fromkeys(table["value"]))
-    for position, (learner, line) in enumerate(table.groupby("learner", sort=False)):
-        places = np.array([values.index(value) for value in line["value"]]) + 0.03 * position
+    values = sorted(dict.fromkeys(table["value"]), key=lambda value: _place(None if value == "none" else value))
+    for position, (line, part) in enumerate(table.groupby("line", sort=False)):
+        places = np.array([values.index(value) for value in part["value"]]) + 0.03 * position
         axes.errorbar(
             places,
-            line["mean"],
-            line["se"].fillna(0),
+            part["mean"],
+            part["se"].fillna(0),
             marker="o",
             capsize=2,
-            label=label(str(learner)),
-            **style_of(str(learner), position),
+            label=str(line),
+            **style_of("", position),
         )
-    axes.set_xticks(range(len(values)), [re.sub(r"[^,=]*=", "", value) for value in values])
-    axes.set_xlabel(re.sub(r"=[^,]*", "", values[0]).replace("_", " "))
+    axes.set_xticks(range(len(values)), [str(value) for value in values])
+    axes.set_xlabel(parameter.replace("_", " "))
     axes.set_ylabel("mean final reward")
     count = count_text(table["datasets"].min(), table["fewest_seeds"].min(), table["most_seeds"].max())
     axes.set_title(f"{count}; bars: 1 SE over datasets")

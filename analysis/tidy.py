@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
-
-from analysis.style import learner_order
 
 __all__ = ["count_text", "curve_table", "final_rewards", "full_length", "speed_table"]
 
@@ -88,7 +88,7 @@ def curve_table(log: pd.DataFrame, length: int, n_points: int = 50) -> pd.DataFr
     )
 
 
-def speed_table(finals: pd.DataFrame) -> pd.DataFrame:
+def speed_table(finals: pd.DataFrame, learners: Sequence[str]) -> pd.DataFrame:
     """Return each learner's runs, interactions, seconds, slowest run, and interactions a core does a second."""
     groups = finals.groupby("learner")
     sums = pd.DataFrame(
@@ -100,7 +100,7 @@ def speed_table(finals: pd.DataFrame) -> pd.DataFrame:
         }
     )
     sums["per_second"] = sums["interactions"] / sums["seconds"].clip(lower=1e-9)
-    return sums.loc[learner_order(sums.index)].reset_index()
+    return sums.loc[[name for name in learners if name in sums.index]].reset_index()
 
 
 def count_text(datasets: float, fewest: float, most: float) -> str:

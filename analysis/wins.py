@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
 import pandas as pd
 from scipy import stats
-
-from analysis.style import label
 
 __all__ = ["Rule", "compare", "outcome_counts", "to_latex", "to_markdown", "win_table"]
 
@@ -172,13 +170,13 @@ def _marked(count: float, best: float, mark: tuple[str, str]) -> str:
     return f"{mark[0]}{count:.0f}{mark[1]}" if count == best > 0 else f"{count:.0f}"
 
 
-def to_markdown(table: pd.DataFrame) -> str:
+def to_markdown(table: pd.DataFrame, label: Callable[[str], str] = str) -> str:
     """Return the counts as a Markdown table: rows beat columns, the most wins of a column in bold.
 
     Examples
     --------
     >>> counts = pd.DataFrame({"row": ["emt", "cmt"], "column": ["cmt", "emt"], "wins": [3, 1], "datasets": 5})
-    >>> print(to_markdown(counts.assign(fewest_seeds=50, most_seeds=50)))
+    >>> print(to_markdown(counts.assign(fewest_seeds=50, most_seeds=50), str.upper))
     | | EMT | CMT |
     | --- | ---: | ---: |
     | EMT | --- | **3** |
@@ -192,13 +190,13 @@ def to_markdown(table: pd.DataFrame) -> str:
     return "\n".join([*lines, "", _standing(table)])
 
 
-def to_latex(table: pd.DataFrame) -> str:
+def to_latex(table: pd.DataFrame, label: Callable[[str], str] = str) -> str:
     r"""Return the counts as a LaTeX table in the style of booktabs, the most wins of a column in bold.
 
     Examples
     --------
     >>> counts = pd.DataFrame({"row": ["emt", "cmt"], "column": ["cmt", "emt"], "wins": [3, 1], "datasets": 5})
-    >>> print(to_latex(counts.assign(fewest_seeds=50, most_seeds=50)).splitlines()[4])
+    >>> print(to_latex(counts.assign(fewest_seeds=50, most_seeds=50), str.upper).splitlines()[4])
     EMT & --- & \textbf{3} \\
     """
     learners, cells = _cells(table, (r"\textbf{", "}"))

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
-from analysis.style import BLUE, GREY, ORANGE, VERMILION
+from analysis.look import BLUE, GREY, ORANGE, VERMILION
 from emt import EigenMemoryTree
 from emt._kernels.eigen.state import NONE
 

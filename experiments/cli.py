@@ -5,9 +5,13 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import shlex
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from types import FrameType
 from typing import Any
 
 import hydra
@@ -17,10 +21,14 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from emt.data import DatasetError
-from experiments.config import CONF, ConfigError, Study, names, nearest, plain, study
+from experiments.checks import CONF, ConfigError, choices, nearest, plain
+from experiments.config import Study, study
 from experiments.store import LogError
 
-__all__ = ["compose", "main"]
+__all__ = ["command", "compose", "main", "report_errors", "stop_on_signals"]
+
+# Keys that only one verb has; the others would refuse them.
+OWN_KEYS = {"report": "analysis.report", "verify": "experiments.prepare"}
 
 
 def compose(overrides: Iterable[str] = (), config_name: str = "config") -> DictConfig:
@@ -44,15 +52,15 @@ def main(task: Callable[[Study, DictConfig], int | None], config_name: str = "co
     *options : str
         Keys of the verb's own in that file.
     """
-    statuses = [0]
+    statuses, typed = [0], tuple(sys.argv[1:])
     os.environ["HYDRA_FULL_ERROR"] = "1"  # or Hydra would print and exit by itself
-    sys.argv[1:] = [_open(argument) for argument in sys.argv[1:]]
+    sys.argv[1:] = [_open(argument) for argument in typed]
 
     def job(cfg: DictConfig) -> None:
-        with _errors_in_one_line():  # here too, or Hydra would add lines of its own
-            statuses.append(task(study(cfg, *options), cfg) or 0)
+        with report_errors(config_name):  # here too, or Hydra would add lines of its own
+            statuses.append(task(replace(study(cfg, *options), typed=typed), cfg) or 0)
 
-    with _errors_in_one_line():
+    with report_errors(config_name):
         if {"-m", "--multirun"} & set(sys.argv):
             for overrides in _sweep(sys.argv[1:]):
                 study(compose(overrides, config_name), *options)
@@ -60,14 +68,41 @@ def main(task: Callable[[Study, DictConfig], int | None], config_name: str = "co
     sys.exit(max(statuses))
 
 
+def command(verb: str, asked: Study) -> str:
+    """Return the command line that gives another verb what was asked for: all that was typed, but what only one takes.
+
+    Examples
+    --------
+    >>> asked = replace(study(compose()), typed=("learners=[emt,pemt]", "report.rule=ttest"))
+    >>> command("experiments.run", asked)
+    "python -m experiments.run 'learners=[emt,pemt]'"
+    """
+    words = [word for word in asked.typed if OWN_KEYS.get(re.split(r"[.=]", word.lstrip("+~"))[0], verb) == verb]
+    return shlex.join(["python", "-m", verb, *words])
+
+
+def stop_on_signals() -> None:
+    """Take SIGTERM as Ctrl-C, as batch queues mean it, and heed the first of both only: logs are written meanwhile."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        for again in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(again, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
+    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:  # not where a shell made it be ignored
+        signal.signal(signal.SIGINT, stop)
+
+
 @contextmanager
-def _errors_in_one_line() -> Iterator[None]:
+def report_errors(config_name: str = "config") -> Iterator[None]:
+    """Say what the user can put right in one line, and exit with status 2; with 130 on Ctrl-C."""
     try:
         yield
     except (ConfigError, LogError, DatasetError) as error:
         problem = str(error)
     except (HydraException, OmegaConfBaseException) as error:
-        problem = _in_our_words(error)
+        problem = _in_our_words(error, config_name)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         sys.exit(130)
@@ -77,19 +112,19 @@ def _errors_in_one_line() -> Iterator[None]:
     sys.exit(2)
 
 
-def _in_our_words(error: Exception) -> str:
+def _in_our_words(error: Exception, config_name: str) -> str:
     """Say what is wrong with an override that Hydra refused, with the nearest names that it would take."""
     text = " ".join(str(error).split("See https://")[0].split())
     if isinstance(error, OverrideParseException):
         return f"cannot read {error.override!r}: {text}. Write key=value, and quote lists: 'learners=[emt,pemt]'"
     if (unknown := re.search(r"Could not find '(\w+)/([^']*)'", text)) and (CONF / unknown[1]).is_dir():
         group, choice = unknown.groups()
-        return f"{group}={choice}: there is no conf/{group}/{choice}.yaml; {nearest(choice, names(group))}"
+        return f"{group}={choice}: there is no conf/{group}/{choice}.yaml; {nearest(choice, choices(group))}"
     if unknown := re.search(r"Could not override '([^']*)'", text):
         key = unknown[1]
         if key == "learner":
             return "learner=...: a study has a list of learners: learners=[emt,pemt]"
-        return f"there is no key {key!r}; {nearest(key, _keys(plain(compose())))}"
+        return f"there is no key {key!r}; {nearest(key, _keys(plain(compose(config_name=config_name))))}"
     return text
 
 

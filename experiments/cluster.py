@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -10,57 +11,70 @@ from typing import Any
 
 import dask
 from distributed import Client, KilledWorker, LocalCluster
-from joblib._dask import DaskDistributedBackend
 
-from experiments.config import ConfigError
+from experiments.checks import ConfigError
 
 __all__ = ["KilledWorker", "cluster"]
 
-# Run by each worker as it starts: the parent hears Ctrl-C too, and ends its workers.
-DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+# Run by each worker as it starts: Ctrl-C reaches the parent too, which ends its workers.
+IGNORE_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
 
-class _Backend(DaskDistributedBackend):
-    """joblib's Dask backend, which by itself waits for ever for a block whose worker died."""
+def _backend(client: Client) -> dict[str, Any]:
+    """Return the arguments of `joblib.parallel_config` for a client.
 
-    def submit(self, func: Any, callback: Callable[[Any], None] | None = None) -> Future:
-        future = super().submit(func, callback)
-        if callback:
-            future.add_done_callback(lambda done: callback(done) if done.exception() else None)
-        return future
+    By itself joblib's Dask backend waits for ever for a block whose worker died. A subclass mends that; where joblib
+    has no such class any more, or it works in another way, the backend is taken as it is, with a warning.
+    """
+    try:
+        from joblib._dask import DaskDistributedBackend as Base
 
-    def retrieve_result_callback(self, out: Any) -> Any:
-        return out.result() if isinstance(out, Future) else super().retrieve_result_callback(out)
+        Base.submit, Base.retrieve_result_callback  # noqa: B018 (is it there?)
+    except (ImportError, AttributeError) as error:
+        print(f"warning: this joblib waits for ever for a Dask worker that dies ({error})", file=sys.stderr)
+        return {"backend": "dask", "client": client}
+
+    class Backend(Base):  # type: ignore[misc]
+        def submit(self, func: Any, callback: Callable[[Any], None] | None = None) -> Any:
+            future = super().submit(func, callback)
+            if callback:
+                future.add_done_callback(lambda done: callback(done) if done.exception() else None)
+            return future
+
+        def retrieve_result_callback(self, out: Any) -> Any:
+            return out.result() if isinstance(out, Future) else super().retrieve_result_callback(out)
+
+    return {"backend": Backend(client=client)}
 
 
 @contextmanager
-def cluster(address: str | None, n_workers: int) -> Iterator[_Backend]:
+def cluster(address: str | None, n_workers: int) -> Iterator[dict[str, Any]]:
     """Yield joblib's way to the cluster at an address, or to one with so many worker processes that ends with it."""
     if address:
         try:
-            client = Client(address, timeout=10)
+            client = Client(address, timeout=10)  # type: ignore[no-untyped-call]
         except (OSError, ValueError) as error:
             raise ConfigError(f"engine.address={address}: no Dask scheduler answers there ({error})") from error
         with client:
             _check_threads(client, address)
-            yield _Backend(client=client)
+            yield _backend(client)
         return
     # A run that kills its worker is tried again by the runner, alone: not by Dask, among others.
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        LocalCluster(
+        LocalCluster(  # type: ignore[no-untyped-call]
             n_workers=n_workers,
             threads_per_worker=1,
             dashboard_address=None,
             silence_logs=logging.CRITICAL,
-            preload=DEAF,
+            preload=IGNORE_CTRL_C,
         ) as local,
-        Client(local) as client,
+        Client(local) as client,  # type: ignore[no-untyped-call]
     ):
-        yield _Backend(client=client)
+        yield _backend(client)
 
 
 def _check_threads(client: Client, address: str) -> None:
     # Vowpal Wabbit is not safe to call from several threads, and the compiled learners would only wait for each other.
-    if any(n > 1 for n in client.nthreads().values()):
+    if any(n > 1 for n in client.nthreads().values()):  # type: ignore[no-untyped-call]
         raise ConfigError(f"the workers at {address} have several threads each; start them with --nthreads 1")

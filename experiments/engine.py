@@ -20,8 +20,9 @@ import numpy as np
 
 from emt import Environment, evaluate
 from emt.data import Dataset, DatasetError, load
-from experiments.config import ConfigError, Engine, instantiate
-from experiments.plan import Block, Run, run_key
+from experiments.config import ConfigError, Engine
+from experiments.learners import instantiate
+from experiments.plan import Block, Run, row_of, run_key
 from experiments.store import pack
 
 __all__ = ["execute", "n_workers", "play"]
@@ -32,7 +33,7 @@ Row = dict[str, Any]
 def execute(work: Iterator[Block], engine: Engine) -> Generator[list[Row], None, None]:
     """Play blocks and yield their rows of the log as they come in.
 
-    A worker that dies takes the pool with it. Every run that was on its way is then played once more, alone in a
+    A worker that dies takes the pool with it. Every run that was in flight is then played once more, alone in a
     process of its own; one that kills that process too is a failure, and the rest goes on in a new pool.
 
     Parameters
@@ -50,12 +51,12 @@ def execute(work: Iterator[Block], engine: Engine) -> Generator[list[Row], None,
     if engine.name == "serial":
         yield from map(play, work)
     elif engine.name == "local" and n_workers(engine) == 1:
-        yield from _alone(work, lives=2)
+        yield from _alone(work, tries=2)
     else:
         parent = os.getpid() if engine.name == "local" else None  # Dask looks after its own
         with _pool(engine) as death:
             while suspects := (yield from _together(work, parent, death)):
-                yield from _alone(suspects, lives=1)
+                yield from _alone(suspects, tries=1)
 
 
 def n_workers(engine: Engine) -> int:
@@ -76,13 +77,13 @@ def _play(block: Block, seed: int) -> Row:
         dataset = _load(block.source.reference)
         if dataset.fingerprint != block.source.fingerprint:
             raise DatasetError(f"{dataset.name} is not the same here as where the study was started; prepare it again")
-        learner = instantiate(block.learner, block.config)
+        learner = instantiate(block.learner)
         environment = Environment(dataset, seed, block.horizon)
         started = time.perf_counter()
         rewards = np.asarray(evaluate(learner, environment))
         seconds = time.perf_counter() - started
         if rewards.shape != (len(environment),) or not ((rewards == 0) | (rewards == 1)).all():
-            raise ValueError(f"learner {block.learner} gave no 0 or 1 for each of {len(environment)} steps")
+            raise ValueError(f"learner {block.learner.name} gave no 0 or 1 for each of {len(environment)} steps")
     except Exception as error:
         lines = traceback.format_exception(error)
         return _row(block, seed, "error", "".join(lines[-4:]).strip(), time.perf_counter() - started)
@@ -90,14 +91,9 @@ def _play(block: Block, seed: int) -> Row:
 
 
 def _row(block: Block, seed: int, status: str, message: str, seconds: float, rewards: np.ndarray | None = None) -> Row:
-    source = block.source
+    key = run_key(block.source.fingerprint, block.horizon, block.params, seed)
     return {
-        "id": Run(source.name, block.learner, seed).id,
-        "key": run_key(source.fingerprint, block.horizon, block.params, seed),
-        "task": source.reference if isinstance(source.reference, int) else -1,
-        "dataset": source.name,
-        "learner": block.learner,
-        "seed": seed,
+        **row_of(block.source, Run(block.source.name, block.learner.name, seed), key, block.params),
         "status": status,
         "message": message,
         "n_steps": 0 if rewards is None else len(rewards),
@@ -120,7 +116,7 @@ def _play_in_worker(number: int, block: Block, parent: int | None) -> tuple[int,
 @cache
 def _depend_on(parent: int) -> None:
     """Make this a worker that ends with its parent, however that ends, and by nothing else."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C too, and ends its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which ends its workers
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -133,33 +129,33 @@ def _depend_on(parent: int) -> None:
 def _together(
     work: Iterator[Block], parent: int | None, death: type[Exception]
 ) -> Generator[list[Row], None, list[Block]]:
-    """Play blocks in a pool until none is left or a worker dies; return those that were on their way when it did."""
-    flying: dict[int, Block] = {}
+    """Play blocks in a pool until none is left or a worker dies; return those that were in flight when it did."""
+    in_flight: dict[int, Block] = {}
     lock = threading.Lock()  # joblib takes blocks from threads of its own
-    open_ = True
+    more = True
 
-    def departures() -> Iterator[Any]:
+    def tasks() -> Iterator[Any]:
         number = 0
         while True:
             with lock:
-                block = next(work, None) if open_ else None
+                block = next(work, None) if more else None
                 if block is None:
                     return
-                flying[number] = block
+                in_flight[number] = block
             yield joblib.delayed(_play_in_worker)(number, block, parent)
             number += 1
 
     try:
         parallel = joblib.Parallel(batch_size=1, pre_dispatch="2*n_jobs", return_as="generator_unordered")
-        for number, rows in parallel(departures()):
-            del flying[number]
+        for number, rows in parallel(tasks()):
+            del in_flight[number]
             yield rows
     except death:
         pass
     finally:
         with lock:
-            open_ = False
-    return list(flying.values())
+            more = False
+    return list(in_flight.values())
 
 
 @contextmanager
@@ -173,16 +169,16 @@ def _pool(engine: Engine) -> Iterator[type[Exception]]:
         from experiments.cluster import KilledWorker, cluster
     except ImportError as error:
         raise ConfigError(f"engine=dask needs dask: pip install 'dask[distributed]' ({error})") from error
-    with cluster(engine.address, n_workers(engine)) as backend, joblib.parallel_config(backend):
+    with cluster(engine.address, n_workers(engine)) as backend, joblib.parallel_config(**backend):
         yield KilledWorker
 
 
-def _alone(work: Iterable[Block], lives: int) -> Iterator[list[Row]]:
-    """Play one run at a time in a process of its own, which a run may kill as often as it has lives."""
+def _alone(work: Iterable[Block], tries: int) -> Iterator[list[Row]]:
+    """Play one run at a time in a process of its own; a run that kills it every time it is tried is a failure."""
     pool = None
     try:
         for run in (run for block in work for run in block.split()):
-            for _ in range(lives):
+            for _ in range(tries):
                 pool = pool or ProcessPoolExecutor(1, mp_context=get_context("spawn"))
                 try:
                     _, rows = pool.submit(_play_in_worker, 0, run, os.getpid()).result()
@@ -195,6 +191,13 @@ def _alone(work: Iterable[Block], lives: int) -> Iterator[list[Row]]:
             yield rows
     finally:
         if pool:
-            for process in pool._processes.values():
-                process.kill()
-            pool.shutdown()
+            _kill(pool)
+
+
+def _kill(pool: ProcessPoolExecutor) -> None:
+    """End a pool at once; where Python has no way to, after the run that it is at."""
+    if hasattr(pool, "kill_workers"):  # from Python 3.14 on
+        pool.kill_workers()
+    for process in (getattr(pool, "_processes", None) or {}).values():
+        process.kill()
+    pool.shutdown(cancel_futures=True)

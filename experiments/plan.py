@@ -1,23 +1,32 @@
-"""From a study to its runs: which there are, what identifies each, and in which order they are best done."""
+"""From a study to its runs: which belong to it, what identifies each, and in which order they are best done.
+
+`Plan.runs` decides which runs belong to a study, for every verb: run and status look the datasets up in the store
+(`plan`), a report takes them as the log knows them (`recorded_plan`), and so needs no prepared datasets.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from emt.data import DatasetError, load
+from emt.data.load import name_of
 from emt.seeds import digest
-from experiments.config import Study, instantiate
-from experiments.store import FORMAT
+from experiments import store
+from experiments.config import ConfigError, Study
+from experiments.costs import Costs
+from experiments.learners import Entry, instantiate
 
-__all__ = ["Block", "Costs", "Plan", "Run", "Source", "blocks", "plan", "run_key"]
+__all__ = ["Block", "Plan", "Run", "Source", "blocks", "plan", "recorded_plan", "refuse_mismatch", "run_key"]
 
 BLOCK_SECONDS = 3.0  # long enough to make a worker's trip worthwhile, short enough to lose little with a worker
 
@@ -44,8 +53,8 @@ class Run(NamedTuple):
 
         Examples
         --------
-        >>> Run("task-3022", "emt", 7).id
-        'emt/task-3022/seed-07'
+        >>> Run("task-3022", "pemt[budget=1000]", 7).id
+        'pemt[budget=1000]/task-3022/seed-07'
         """
         return f"{self.learner}/{self.dataset}/seed-{self.seed:02d}"
 
@@ -55,8 +64,7 @@ class Block:
     """What a worker is sent: names, never data."""
 
     source: Source
-    learner: str
-    config: dict[str, Any]
+    learner: Entry
     params: dict[str, Any]
     seeds: tuple[int, ...]
     horizon: int
@@ -68,7 +76,7 @@ class Block:
 
 def run_key(fingerprint: str, horizon: int, params: dict[str, Any], seed: int) -> str:
     """Return the hash of everything that decides the rewards of a run."""
-    return digest("run", FORMAT, fingerprint, {"horizon": horizon}, params, seed)
+    return digest("run", store.FORMAT, fingerprint, {"horizon": horizon}, params, seed)
 
 
 @dataclass
@@ -82,7 +90,7 @@ class Plan:
     sources : dict of str to Source
         The datasets that take part, by name.
     missing : dict of str to str
-        Datasets that are not ready, by name, and why.
+        Datasets that are not ready, by name, and why; those that the log knows take part all the same.
     params : dict of str to dict
         Each learner's identity.
     """
@@ -96,10 +104,10 @@ class Plan:
     def identity(self) -> dict[str, Any]:
         """What decides the meaning of the runs, by names: a log whose names mean something else is refused."""
         return {
-            "format": FORMAT,
+            "format": store.FORMAT,
             "horizon": self.study.horizon,
             "learners": self.params,
-            "datasets": {name: source.fingerprint for name, source in self.sources.items()},
+            "datasets": {s.name: {"fingerprint": s.fingerprint, "rows": s.n_rows} for s in self.sources.values()},
         }
 
     def runs(self) -> dict[Run, str]:
@@ -111,74 +119,127 @@ class Plan:
             for seed in range(self.study.seeds)
         }
 
-    def left(self, log: pd.DataFrame) -> list[Run]:
-        """Return the runs that a log does not have."""
+    def left(self, log: pd.DataFrame) -> dict[Run, str]:
+        """Return the runs that a log does not have, with their keys."""
         logged = set(zip(log["id"], log["key"], strict=True))
-        return [run for run, key in self.runs().items() if (run.id, key) not in logged]
+        return {run: key for run, key in self.runs().items() if (run.id, key) not in logged}
 
     def of_study(self, log: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of a log that are of this study."""
         ours = {(run.id, key) for run, key in self.runs().items()}
         return log[np.array([row in ours for row in zip(log["id"], log["key"], strict=True)], dtype=bool)]
 
-    def n_steps(self, run: Run) -> int:
-        """Return how many interactions a run has."""
-        return min(self.sources[run.dataset].n_rows, self.study.horizon)
+    def n_steps(self, dataset: str) -> int:
+        """Return how many interactions a run on a dataset has."""
+        return min(self.sources[dataset].n_rows, self.study.horizon)
 
     def n_bytes(self, run: Run) -> int:
         """Return about how many bytes of the log a run takes."""
-        return self.n_steps(run) // 8 + 200
+        return self.n_steps(run.dataset) // 8 + 200
 
     def block(self, dataset: str, learner: str, seeds: tuple[int, ...]) -> Block:
         """Return what a worker needs to play these runs."""
-        config, params = self.study.learners[learner], self.params[learner]
-        return Block(self.sources[dataset], learner, config, params, seeds, self.study.horizon)
+        study = self.study
+        return Block(self.sources[dataset], study.learners[learner], self.params[learner], seeds, study.horizon)
 
     def in_shard(self, run: Run) -> bool:
         """Say whether a run belongs to this shard, whatever else is run, done or missing."""
         part, n_parts = self.study.shard
         return (zlib.crc32(f"{run.learner}/{run.dataset}".encode()) + run.seed) % n_parts == part - 1
 
+    def row(self, run: Run, key: str) -> dict[str, Any]:
+        """Return what the log's row of a run says of it, whatever comes of it."""
+        return row_of(self.sources[run.dataset], run, key, self.params[run.learner])
 
-def plan(study: Study) -> Plan:
-    """Look up a study's datasets and learners."""
+
+def row_of(source: Source, run: Run, key: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns of the log that are known before a run is played."""
+    return {
+        "id": run.id,
+        "key": key,
+        "task": source.reference if isinstance(source.reference, int) else -1,
+        "dataset": run.dataset,
+        "learner": run.learner,
+        "params": json.dumps(params, sort_keys=True),
+        "seed": run.seed,
+    }
+
+
+def plan(study: Study, *, recorded: bool = False) -> Plan:
+    """Look up a study's learners, and its datasets in the store.
+
+    Parameters
+    ----------
+    study : Study
+        What was asked for.
+    recorded : bool
+        Take datasets that are not in the store as the study's log knows them.
+    """
+    return _plan(study, _stored, _recorded(study) if recorded else {})
+
+
+def recorded_plan(study: Study) -> Plan:
+    """Look up a study's learners, and its datasets in its log; in the store those that the log does not have."""
+    known = _recorded(study)
+    return _plan(study, lambda reference: known.get(name_of(reference)) or _stored(reference))
+
+
+def _plan(
+    study: Study, find: Callable[[str | int], Source], known: Mapping[str, Source] = MappingProxyType({})
+) -> Plan:
     sources, missing = {}, {}
     for reference in study.suite.datasets:
+        name = name_of(reference)
         try:
-            dataset = load(reference)
+            source = find(reference)
         except DatasetError as error:
-            missing[reference if isinstance(reference, str) else f"task-{reference}"] = str(error)
-            continue
-        if len(dataset) >= study.suite.min_rows:
-            sources[dataset.name] = Source(reference, dataset.name, len(dataset), dataset.fingerprint)
-    params = {name: instantiate(name, config).params for name, config in study.learners.items()}
-    return Plan(study, sources, missing, params)
+            missing[name] = str(error)
+            if name not in known:
+                continue
+            source = known[name]
+        if source.n_rows >= study.min_rows:
+            sources[name] = source
+    return Plan(study, sources, missing, {name: instantiate(entry).params for name, entry in study.learners.items()})
 
 
-class Costs:
-    """Seconds of a run, from the interactions that were measured."""
+def _stored(reference: str | int) -> Source:
+    dataset = load(reference)
+    return Source(reference, dataset.name, len(dataset), dataset.fingerprint)
 
-    def __init__(self) -> None:
-        self._measured: dict[tuple[str | None, str], tuple[int, float]] = {}  # interactions and seconds
 
-    def add(self, dataset: str, learner: str, n_steps: int, seconds: float) -> None:
-        """Take note of a run."""
-        for key in ((dataset, learner), (None, learner)):
-            steps, total = self._measured.get(key, (0, 0.0))
-            self._measured[key] = steps + n_steps, total + seconds
+def _recorded(study: Study) -> dict[str, Source]:
+    """Return the datasets of a study as they were when it was run."""
+    references = {name_of(reference): reference for reference in study.suite.datasets}
+    return {
+        name: Source(references[name], name, facts["rows"], facts["fingerprint"])
+        for identity in store.identities(study.folder)
+        for name, facts in identity["datasets"].items()
+        if name in references and identity["format"] == store.FORMAT
+    }
 
-    def seconds(self, dataset: str, learner: str, n_steps: int) -> float | None:
-        """Return what a run is likely to take; None as long as nothing of its learner was measured.
 
-        Examples
-        --------
-        >>> costs = Costs()
-        >>> costs.add("digits", "emt", n_steps=1000, seconds=2.0)
-        >>> costs.seconds("digits", "emt", 500), costs.seconds("wine", "emt", 100), costs.seconds("wine", "cmt", 100)
-        (1.0, 0.2, None)
-        """
-        steps, total = self._measured.get((dataset, learner)) or self._measured.get((None, learner)) or (0, 0.0)
-        return total / steps * n_steps if steps else None
+def refuse_mismatch(todo: Plan) -> None:
+    """Refuse a study whose folder has runs under the same names that mean something else."""
+    study = todo.study
+    for logged in store.identities(study.folder):
+        if differences := _differences(logged, todo.identity):
+            raise ConfigError(
+                f"{study.folder} has runs of another study: {'; '.join(differences)}. Ask for that one, or give this "
+                f"one a name of its own (name={study.name}_2) or another place (results=<folder>), "
+                f"or remove {study.folder}"
+            )
+
+
+def _differences(logged: Any, ours: Any, path: str = "") -> list[str]:
+    """Name the keys whose values differ; learners and datasets that only one of the two has are no difference."""
+    if not (isinstance(logged, dict) and isinstance(ours, dict)):
+        return [] if logged == ours else [f"{path} is {logged} there and {ours} here"]
+    grows = path in ("learners", "datasets")
+    keys = [key for key in logged | ours if not grows or (key in logged and key in ours)]
+    here = f"{path}." if path else ""
+    return [
+        line for key in keys for line in _differences(logged.get(key, "not set"), ours.get(key, "not set"), here + key)
+    ]
 
 
 def blocks(plan: Plan, runs: Iterable[Run], costs: Costs) -> Iterator[Block]:
@@ -192,7 +253,7 @@ def blocks(plan: Plan, runs: Iterable[Run], costs: Costs) -> Iterator[Block]:
         stages[run.seed.bit_length()][run.dataset, run.learner].append(run.seed)
 
     def seconds(pair: tuple[str, str]) -> float:
-        known = costs.seconds(*pair, plan.n_steps(Run(*pair, 0)))
+        known = costs.seconds(*pair, plan.n_steps(pair[0]))
         return math.inf if known is None else known
 
     for _, pairs in sorted(stages.items()):

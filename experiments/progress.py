@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections import Counter
@@ -11,9 +10,10 @@ from typing import Any
 
 from tqdm import tqdm
 
-from experiments.plan import Costs, Plan, Run
+from experiments.costs import Costs, duration, work_left
+from experiments.plan import Plan, Run
 
-__all__ = ["Progress", "duration", "work_left"]
+__all__ = ["Progress"]
 
 LINE_SECONDS = 30.0
 
@@ -76,29 +76,3 @@ class Progress:
             f"{self._total - self._left.total():,}/{self._total:,} runs, {self._failed} failed, "
             f"{self._steps / elapsed:,.0f} interactions/s, {remaining} left"
         )
-
-
-def work_left(plan: Plan, left: Counter[tuple[str, str]], costs: Costs) -> tuple[float, int]:
-    """Return how long the runs left are likely to take one after the other, and how many nothing is known of."""
-    total, unknown = 0.0, 0
-    for (dataset, learner), n_runs in left.items():
-        seconds = costs.seconds(dataset, learner, plan.n_steps(Run(dataset, learner, 0)))
-        if seconds is None:
-            unknown += n_runs
-        else:
-            total += n_runs * seconds
-    return total, unknown
-
-
-def duration(seconds: float) -> str:
-    """Return a length of time for readers.
-
-    Examples
-    --------
-    >>> duration(42), duration(600), duration(9000)
-    ('42 s', '10 min', '2 h 30 min')
-    """
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    minutes = math.ceil(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02d} min"

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 
 import numpy as np
-import pandas as pd
 
 from emt import Environment, evaluate
 from emt.data import from_arrays, load
-from experiments.config import instantiate
-from experiments.plan import Costs, Plan
+from experiments.costs import Costs
+from experiments.learners import instantiate
+from experiments.plan import Plan
 
-__all__ = ["known_costs", "rehearse"]
+__all__ = ["rehearse"]
 
 STEPS, DATASETS = 200, 5
 
 
-def known_costs(log: pd.DataFrame) -> Costs:
-    """Return what the runs in a log have cost."""
-    costs = Costs()
-    done = log[log["status"] == "done"]
-    columns = (done[name].tolist() for name in ("dataset", "learner", "n_steps", "seconds"))
-    for dataset, learner, n_steps, seconds in zip(*columns, strict=True):
-        costs.add(dataset, learner, n_steps, seconds)
-    return costs
-
-
-def rehearse(plan: Plan, costs: Costs) -> Costs:
+def rehearse(plan: Plan, learners: Iterable[str], costs: Costs) -> Costs:
     """Measure the learners of which nothing is known yet on a few hundred steps of a few of the study's datasets.
 
     Every learner is played on a tiny stream first. This compiles its kernels into the on-disk cache before workers
@@ -39,6 +30,8 @@ def rehearse(plan: Plan, costs: Costs) -> Costs:
     ----------
     plan : Plan
         The study.
+    learners : iterable of str
+        Those that will be run.
     costs : Costs
         What is known; added to.
 
@@ -53,14 +46,15 @@ def rehearse(plan: Plan, costs: Costs) -> Costs:
     tiny = Environment(from_arrays(features, np.arange(8) % 2, categorical=[2], name="tiny"), seed=0)
     sources = list(plan.sources.values())
     some = [load(source.reference) for source in sources[:: max(1, -(-len(sources) // DATASETS))]]
-    for learner, config in plan.study.learners.items():
+    for learner in learners:
+        entry = plan.study.learners[learner]
         with suppress(Exception):  # what is wrong with a learner will stand in the rows of its runs
-            evaluate(instantiate(learner, config), tiny)
+            evaluate(instantiate(entry), tiny)
             if costs.seconds("", learner, 1) is not None:
                 continue
             for dataset in some:
                 stream = Environment(dataset, seed=0, horizon=min(STEPS, plan.study.horizon))
                 started = time.perf_counter()
-                evaluate(instantiate(learner, config), stream)
+                evaluate(instantiate(entry), stream)
                 costs.add(dataset.name, learner, len(stream), time.perf_counter() - started)
     return costs

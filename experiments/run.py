@@ -6,25 +6,27 @@ Skips what is in the log already, so the same command goes on where it was stopp
 from __future__ import annotations
 
 import math
-import shlex
 import shutil
-import signal
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
 
+import pandas as pd
 from omegaconf import DictConfig
 
 from experiments import store
-from experiments.cli import main
-from experiments.config import ConfigError, Study, plain
+from experiments.checks import ConfigError, plain
+from experiments.cli import command, main, stop_on_signals
+from experiments.config import Study
+from experiments.costs import Costs, duration, known_costs, work_left
 from experiments.engine import execute, n_workers
-from experiments.plan import Costs, Plan, Run, blocks, plan
-from experiments.progress import Progress, duration, work_left
+from experiments.plan import Plan, Run, blocks, plan, refuse_mismatch
+from experiments.progress import Progress
 from experiments.provenance import provenance
-from experiments.rehearsal import known_costs, rehearse
+from experiments.rehearsal import rehearse
 
 __all__ = ["run"]
 
@@ -32,8 +34,11 @@ FLUSH_SECONDS = 2.0  # of results at most are lost when everything is killed
 MANY_FILES = 100
 
 
-def run(study: Study, cfg: DictConfig) -> None:
-    """Play every run of a study that its log does not have.
+def run(study: Study, cfg: DictConfig) -> int:
+    """Play every run of a study that no log has.
+
+    Finished runs of other studies in the same results folder that have the same key are the same runs, and are copied;
+    so are those of the same learner under another name.
 
     Parameters
     ----------
@@ -41,31 +46,56 @@ def run(study: Study, cfg: DictConfig) -> None:
         What to run.
     cfg : DictConfig
         The whole config, kept with the results.
+
+    Returns
+    -------
+    int
+        The exit status: 1 if a run failed.
     """
     todo = plan(study)
     _refuse_missing(todo)
     with store.writer(study.folder, _shard(study)):
-        _refuse_mismatch(todo)
+        refuse_mismatch(todo)
         log = store.read(study.folder)
         made_by = provenance() | {"identity": todo.identity, "config": plain(cfg)}
         store.write_manifest(study.folder, manifest(todo) | made_by)
         tried = log[log["status"] == "done"] if study.retry else log
-        if left := [run for run in todo.left(tried) if todo.in_shard(run)]:
-            _refuse_full_disk(todo, left)
-            try:
-                costs = rehearse(todo, known_costs(log))
-                _announce(todo, left, costs)
-                _work(todo, left, costs, made_by)
-            except KeyboardInterrupt:
-                _say(f"stopped; the log has all that is done. To go on: {command()}")
-                sys.exit(130)
+        try:
+            _finish(todo, {run: key for run, key in todo.left(tried).items() if todo.in_shard(run)}, made_by)
+        except KeyboardInterrupt:
+            _say(f"stopped; the log has all that is done. To go on: {command('experiments.run', study)}")
+            sys.exit(130)
         store.compact(study.folder, made_by, _shard(study))
-    _summarise(todo)
+    return _summarise(todo)
 
 
-def command() -> str:
-    """Return the command line that was given."""
-    return shlex.join(["python", "-m", "experiments.run", *sys.argv[1:]]).replace("++learner.", "learner.")
+def _finish(todo: Plan, left: dict[Run, str], made_by: dict[str, Any]) -> None:
+    """Copy the runs that are done elsewhere and play the others, each key once."""
+    if left:
+        _refuse_full_disk(todo, left)
+        left = _take_over(todo, left, made_by)
+    while left:
+        once = list({key: run for run, key in reversed(left.items())}.values())
+        costs = rehearse(todo, dict.fromkeys(run.learner for run in once), known_costs(store.read(todo.study.folder)))
+        _announce(todo, once, costs)
+        _work(todo, once, costs, made_by)
+        left = _take_over(todo, {run: key for run, key in left.items() if run not in set(once)}, made_by)
+
+
+def _take_over(todo: Plan, left: dict[Run, str], made_by: dict[str, Any]) -> dict[Run, str]:
+    """Copy finished runs that have the same key, from other studies or under other names; return what is left."""
+    if not left:
+        return {}
+    folder, keys = todo.study.folder, set(left.values())
+    own = store.read(folder)
+    others = store.find(todo.study.results, keys, but=folder)
+    done = pd.concat([own[(own["status"] == "done") & own["key"].isin(keys)], others], ignore_index=True)
+    by_key: dict[str, dict[Any, Any]] = {row["key"]: row for row in done.to_dict("records")}
+    copies = [by_key[key] | todo.row(run, key) for run, key in left.items() if key in by_key]
+    if copies:
+        store.append(folder, copies, made_by, _shard(todo.study))
+        _say(f"{folder}: {len(copies):,} runs are done already in other studies or under other names, and are copied")
+    return {run: key for run, key in left.items() if key not in by_key}
 
 
 def manifest(todo: Plan) -> dict[str, Any]:
@@ -123,36 +153,14 @@ def _refuse_missing(todo: Plan) -> None:
             first = next(iter(todo.missing.values()))
             raise ConfigError(
                 f"{len(todo.missing)} of {len(suite.datasets)} datasets of suite {suite.name} are not ready: {names} "
-                f"({first}). python -m experiments.prepare suite={suite.name} makes them; missing=skip leaves them out"
+                f"({first}). {command('experiments.prepare', todo.study)} makes them; missing=skip leaves them out"
             )
         _say(f"not ready, left out: {names}")
     if not todo.sources:
-        raise ConfigError(f"suite {suite.name} has no dataset to run on (min_rows={suite.min_rows})")
+        raise ConfigError(f"suite {suite.name} has no dataset to run on (min_rows={todo.study.min_rows})")
 
 
-def _refuse_mismatch(todo: Plan) -> None:
-    study = todo.study
-    for logged in store.identities(study.folder):
-        if differences := _differences(logged, todo.identity):
-            raise ConfigError(
-                f"{study.folder} has runs of another study: {'; '.join(differences)}. Give this one a name of its own "
-                f"(name={study.name}_2) or another place (results=<folder>), or remove {study.folder}"
-            )
-
-
-def _differences(logged: Any, ours: Any, path: str = "") -> list[str]:
-    """Name the keys whose values differ; learners and datasets that only one of the two has are no difference."""
-    if not (isinstance(logged, dict) and isinstance(ours, dict)):
-        return [] if logged == ours else [f"{path} is {logged} there and {ours} here"]
-    grows = path in ("learners", "datasets")
-    keys = [key for key in logged | ours if not grows or (key in logged and key in ours)]
-    here = f"{path}." if path else ""
-    return [
-        line for key in keys for line in _differences(logged.get(key, "not set"), ours.get(key, "not set"), here + key)
-    ]
-
-
-def _refuse_full_disk(todo: Plan, left: list[Run]) -> None:
+def _refuse_full_disk(todo: Plan, left: Iterable[Run]) -> None:
     needed = 2 * sum(todo.n_bytes(run) for run in left)  # twice: files are merged into new ones
     free = shutil.disk_usage(todo.study.folder).free
     if free < needed:
@@ -162,7 +170,8 @@ def _refuse_full_disk(todo: Plan, left: list[Run]) -> None:
         )
 
 
-def _summarise(todo: Plan) -> None:
+def _summarise(todo: Plan) -> int:
+    """Say what is done and what failed; return whether a run of this shard failed."""
     study = todo.study
     ours = todo.of_study(store.read(study.folder))
     failed = ours[ours["status"] == "error"]
@@ -171,6 +180,8 @@ def _summarise(todo: Plan) -> None:
         _say(f"  failed: {row.id}: {str(row.message).splitlines()[-1]}")
     if len(failed):
         _say("  retry=errors runs the failed ones again")
+    runs = map(Run, failed["dataset"], failed["learner"], failed["seed"])
+    return int(any(todo.in_shard(run) for run in runs))
 
 
 def _shard(study: Study) -> str:
@@ -183,5 +194,5 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # Ctrl-C, as batch queues say it
+    stop_on_signals()
     main(run)

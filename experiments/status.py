@@ -1,4 +1,7 @@
-"""Say how far a study is: ``python -m experiments.status experiment=unbounded suite=paper``."""
+"""Say how far a study is: ``python -m experiments.status experiment=unbounded suite=paper``.
+
+It only reads: nothing is played, compiled, written or set aside.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,17 @@ from omegaconf import DictConfig
 
 from emt.data import prepared
 from experiments import store
-from experiments.cli import main
+from experiments.cli import command, main
 from experiments.config import Study
+from experiments.costs import duration, known_costs, work_left
 from experiments.engine import n_workers
-from experiments.plan import Plan, plan
-from experiments.progress import duration, work_left
-from experiments.rehearsal import known_costs, rehearse
+from experiments.plan import Plan, plan, refuse_mismatch
 
 __all__ = ["status"]
 
 
 def status(study: Study, cfg: DictConfig) -> None:
-    """Print what of a study is prepared, done, failed and left, and how long the rest will take.
+    """Print what of a study is prepared, done, failed and left, and how long the rest will take by what the log knows.
 
     Parameters
     ----------
@@ -29,21 +31,24 @@ def status(study: Study, cfg: DictConfig) -> None:
     cfg : DictConfig
         The whole config (every verb is given it).
     """
-    todo = plan(study)
-    log = todo.of_study(store.read(study.folder))
+    todo = plan(study, recorded=True)
+    refuse_mismatch(todo)
+    log = todo.of_study(store.read(study.folder, set_aside=False))
     print(f"{study.folder}: {len(todo.sources)} datasets, {study.seeds} seeds, {study.horizon:,} steps at most")
     print(table(todo, log).to_string(index=False))
     for row in log[log["status"] == "error"].head(10).itertuples():
         print(f"failed: {row.id}: {str(row.message).splitlines()[-1]}")
     print(f"the log of what is left will take {sum(map(todo.n_bytes, todo.left(log))) / 1e6:,.1f} MB")
     print(_datasets(todo))
+    if todo.left(log):
+        print(f"what is left is run by {command('experiments.run', study)}")
 
 
 def table(todo: Plan, log: pd.DataFrame) -> pd.DataFrame:
     """Return for each learner the numbers of runs done, failed and left, and the time that those left will take."""
     left = todo.left(log)
     counts = log.groupby(["learner", "status"]).size()
-    costs, workers = rehearse(todo, known_costs(log)), n_workers(todo.study.engine)
+    costs, workers = known_costs(log), n_workers(todo.study.engine)
     rows = []
     for learner in [*todo.params, "all"]:
         ours = Counter((run.dataset, run.learner) for run in left if learner in (run.learner, "all"))
@@ -64,14 +69,14 @@ def table(todo: Plan, log: pd.DataFrame) -> pd.DataFrame:
 def _datasets(todo: Plan) -> str:
     """Say which datasets are not ready, and why."""
     suite = todo.study.suite
-    n_short = len(suite.datasets) - len(todo.sources) - len(todo.missing)
+    n_short = len(suite.datasets) - len(todo.sources.keys() | todo.missing.keys())
     lines = [f"prepared: {len(suite.datasets) - len(todo.missing)} of {len(suite.datasets)} datasets"]
     if n_short:
-        lines.append(f"too short for the study: {n_short} (fewer than {suite.min_rows:,} rows)")
+        lines.append(f"too short for the study: {n_short} (fewer than {todo.study.min_rows:,} rows)")
     known = prepared.failures()
     lines += [f"not prepared: {name}: {known.get(name, reason)}" for name, reason in todo.missing.items()]
     if todo.missing:
-        lines.append(f"python -m experiments.prepare suite={suite.name} prepares what it can")
+        lines.append(f"{command('experiments.prepare', todo.study)} prepares what it can")
     return "\n".join(lines)
 
 

@@ -13,7 +13,7 @@ import os
 import sys
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-__all__ = ["FORMAT", "SCHEMA", "LogError", "append", "compact", "read", "read_manifest", "unpack", "write_manifest"]
+__all__ = [
+    "FORMAT",
+    "SCHEMA",
+    "LogError",
+    "append",
+    "compact",
+    "find",
+    "read",
+    "read_manifest",
+    "unpack",
+    "write_manifest",
+]
 
 FORMAT = 2  # a part of every run's key: a change of what a run means is a new number
 
@@ -33,7 +45,8 @@ SCHEMA = pa.schema(
         "key": pa.string(),  # hash of everything that decides the rewards
         "task": pa.int64(),  # OpenML's task id, -1 for a set that has none
         "dataset": pa.string(),
-        "learner": pa.string(),  # the name of its config
+        "learner": pa.string(),  # its name in the study: "pemt[budget=1000]"
+        "params": pa.string(),  # JSON: its class and every parameter
         "seed": pa.int64(),
         "status": pa.string(),  # done | error
         "message": pa.string(),  # why it failed; for a run that is done, the learner's note
@@ -75,16 +88,18 @@ def unpack(rewards: bytes, n_steps: int) -> np.ndarray:
     return np.unpackbits(np.frombuffer(rewards, dtype=np.uint8), count=n_steps)
 
 
-def read(folder: str | Path) -> pd.DataFrame:
+def read(folder: str | Path, *, set_aside: bool = True) -> pd.DataFrame:
     """Return a study's log, one row a run, sorted by learner, dataset and seed.
 
-    A file that is damaged or not of this schema is named on standard error and set aside; the rest is used.
+    A file that is damaged or not of this schema is named on standard error and not used; the rest is.
     Of a run that was logged more than once, a success counts before a failure, and the latest before earlier ones.
 
     Parameters
     ----------
     folder : str or Path
         The study's folder, the one with ``manifest.json`` and ``runs``. There may be no log yet.
+    set_aside : bool
+        Rename a damaged file, so that it is named once; False leaves everything as it is.
 
     Returns
     -------
@@ -94,16 +109,50 @@ def read(folder: str | Path) -> pd.DataFrame:
     Examples
     --------
     >>> read("no/such/study").shape
-    (0, 11)
+    (0, 12)
     """
-    return _frame(_tables(Path(folder) / "runs", "*.parquet").values())
+    return _frame(_tables(Path(folder) / "runs", "*.parquet", _set_aside if set_aside else _name).values())
+
+
+def find(results: str | Path, keys: Collection[str], but: str | Path) -> pd.DataFrame:
+    """Return the finished runs with one of these keys from the logs of all studies but one; nothing is changed.
+
+    Parameters
+    ----------
+    results : str or Path
+        The folder of all studies.
+    keys : collection of str
+        Of the runs that are looked for.
+    but : str or Path
+        The folder of the study whose own log does not count.
+
+    Returns
+    -------
+    DataFrame
+        With the columns of `SCHEMA`, one row a key.
+    """
+    wanted, found = pa.array(keys, pa.string()), []
+    for pattern in ("*/*/runs", "*/*/*=*/runs"):  # <experiment>/<suite>, and their sweeps
+        for runs in sorted(Path(results).glob(pattern)):
+            if runs.parent != Path(but):
+                tables = _tables(runs, "*.parquet", lambda path, problem: None).values()
+                found += [table.filter(pc.is_in(table["key"], wanted)) for table in tables]
+    rows = _frame(found)
+    return rows[rows["status"] == "done"].drop_duplicates("key", ignore_index=True)
 
 
 def identities(folder: str | Path) -> list[dict[str, Any]]:
-    """Return what the manifest and every log file say of the study that wrote them."""
-    manifest = read_manifest(folder)
-    tables = _tables(Path(folder) / "runs", "*.parquet").values()
-    return ([manifest["identity"]] if manifest else []) + [_provenance(table)["identity"] for table in tables]
+    """Return what the manifest and every log file of this format say of the study that wrote them."""
+    manifest = read_manifest(folder, set_aside=False)
+    found = [manifest["identity"]] if manifest else []
+    for path in _files(Path(folder) / "runs", "*.parquet"):
+        try:
+            metadata = pq.read_schema(path).metadata or {}
+        except (OSError, pa.ArrowException):
+            continue  # damaged, or merged since it was listed: `read` says so
+        if metadata.get(b"format") == str(FORMAT).encode():
+            found.append(json.loads(metadata[b"provenance"])["identity"])
+    return found
 
 
 def append(folder: str | Path, rows: Iterable[dict[str, Any]], provenance: dict[str, Any], shard: str = "all") -> Path:
@@ -134,7 +183,7 @@ def compact(folder: str | Path, provenance: dict[str, Any], shard: str = "all") 
     runs = Path(folder) / "runs"
     for leftover in runs.glob(f".{shard}-*"):
         leftover.unlink()
-    parts = _tables(runs, f"{shard}-*.parquet")
+    parts = _tables(runs, f"{shard}-*.parquet", _set_aside)
     if len(parts) < 2:
         return
     merged: dict[str, Any] = {"learners": {}, "datasets": {}}
@@ -146,16 +195,16 @@ def compact(folder: str | Path, provenance: dict[str, Any], shard: str = "all") 
         path.unlink()
 
 
-def read_manifest(folder: str | Path) -> dict[str, Any] | None:
+def read_manifest(folder: str | Path, *, set_aside: bool = True) -> dict[str, Any] | None:
     """Return what a study's folder is meant to hold, or None where there is no study yet."""
     path = Path(folder) / "manifest.json"
     try:
-        manifest = json.loads(path.read_text())
+        manifest: dict[str, Any] = json.loads(path.read_text())
         manifest["identity"]
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, KeyError, TypeError):
-        _set_aside(path, "not a manifest")
+        (_set_aside if set_aside else _name)(path, "not a manifest")
         return None
     return manifest
 
@@ -214,26 +263,32 @@ def _clear_errors(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _tables(runs: Path, pattern: str) -> dict[Path, pa.Table]:
-    """Read the files in the order they were written, and set aside those that are no logs."""
+def _files(runs: Path, pattern: str) -> list[Path]:
+    """Return the files of a log in the order they were written."""
+    return sorted(path for path in runs.glob(pattern) if not path.name.startswith("."))
+
+
+def _tables(runs: Path, pattern: str, refuse: Callable[[Path, str], None]) -> dict[Path, pa.Table]:
+    """Read the files in the order they were written, and refuse those that are no logs."""
     tables = {}
-    for path in sorted(path for path in runs.glob(pattern) if not path.name.startswith(".")):
+    for path in _files(runs, pattern):
         try:
             table = pq.read_table(path, page_checksum_verification=True)
             problem = _problem(table)
         except FileNotFoundError:
-            return _tables(runs, pattern)  # its writer has merged it since it was listed
+            return _tables(runs, pattern, refuse)  # its writer has merged it since it was listed
         except (OSError, pa.ArrowException) as error:
             problem = str(error).splitlines()[0]
         if problem:
-            _set_aside(path, problem)
+            refuse(path, problem)
         else:
             tables[path] = table
     return tables
 
 
 def _provenance(table: pa.Table) -> dict[str, Any]:
-    return json.loads(table.schema.metadata[b"provenance"])
+    made_by: dict[str, Any] = json.loads(table.schema.metadata[b"provenance"])
+    return made_by
 
 
 def _problem(table: pa.Table) -> str:
@@ -258,12 +313,16 @@ def _set_aside(path: Path, problem: str) -> None:
         path.replace(aside)
         print(f"warning: {path}: {problem}. Set aside as {aside.name}; its runs count as not run", file=sys.stderr)
     except OSError:
-        print(f"warning: {path}: {problem}. Not used; its runs count as not run", file=sys.stderr)
+        _name(path, problem)
+
+
+def _name(path: Path, problem: str) -> None:
+    print(f"warning: {path}: {problem}. Not used; its runs count as not run", file=sys.stderr)
 
 
 def _frame(tables: Iterable[pa.Table]) -> pd.DataFrame:
     table = pa.concat_tables([SCHEMA.empty_table(), *(table.replace_schema_metadata() for table in tables)])
-    rows = table.to_pandas()
+    rows: pd.DataFrame = table.to_pandas()
     rows = rows.iloc[np.argsort(rows["status"] == "done", kind="stable")]  # files come in the order of time
     rows = rows.drop_duplicates(["id", "key"], keep="last")
     return rows.sort_values(["learner", "dataset", "seed"], ignore_index=True)

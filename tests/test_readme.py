@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from experiments.checks import plain
 from experiments.cli import compose
 from experiments.config import study
+from experiments.reproduce import override, steps
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf8")
@@ -24,14 +26,13 @@ SHELL_BLOCKS = [
     if language == "sh"
 ]
 COMMANDS = [line for block in SHELL_BLOCKS for line in block]
-VERB = re.compile(r"\S*python -m ((?:experiments|analysis)\.\w+) (.*)")
 
 # A `python` that runs the verbs on a tiny scale and everything else as it is, and a `sbatch` that runs a job at once.
 PYTHON = f"""#!{sys.executable}
 import os, sys
 arguments = sys.argv[1:]
 if arguments[0] == "-m" and arguments[1].startswith(("experiments.", "analysis.")):
-    cuts = ["results=" + os.environ["TINY_RESULTS"], "++suite.min_rows=0"]
+    cuts = ["results=" + os.environ["TINY_RESULTS"], "min_rows=0"]
     cuts += [] if arguments[1].endswith("prepare") else ["seeds=1", "horizon=20"]
     cuts += ["engine=serial"] if arguments[1].endswith("run") and "engine" not in str(arguments) else []
     cuts += ["report.meta=false"] if arguments[1].endswith("report") else []
@@ -115,18 +116,19 @@ def test_the_command_on_dask(blocks, monkeypatch):
         shell(f"{command} 'learners=[emt,parametric]'")
 
 
-def test_make_reproduce_leaves_a_summary_of_every_study(environment, place):
+def test_make_reproduce_leaves_a_summary_of_every_experiment(environment, place):
     assert "make reproduce" in {" ".join(shlex.split(line, comments=True)) for line in COMMANDS}
-    lines = shell("make -n reproduce").splitlines()
-    verbs = [VERB.search(line)[1] for line in lines if VERB.search(line)]
-    three = [verb for verb in ("status", "run", "report") for _ in range(3)]
-    assert [verb.split(".")[1] for verb in verbs] == ["prepare", *three]
-    for line in [line for line in lines if VERB.search(line) and "status" not in line]:
-        shell(line.replace(line.split()[0], "python", 1))
-    told = [line.split('"')[1].strip() for line in shell("make -n reproduce | tail -1").split(";") if '"' in line]
-    assert len(told) == 3
+    [line] = shell("make -n reproduce").splitlines()
+    words = shlex.split(line)
+    tiny = [
+        (one if isinstance(one, dict) else {"experiment": one}) | {"horizon": 20, "suite.datasets": ["iris", "wine"]}
+        for one in plain(compose((), "reproduce").experiments)
+    ]
+    words = [sys.executable, *words[1:], f"experiments={override(tiny)}", "seeds=1", f"results={place}/all"]
+    told = shell(shlex.join(words)).split("beside them:\n")[1].split()
+    assert told == [f"{place}/all/{name}/embedded/summary.md" for name in ("unbounded", "ablation", "bounded")]
     for summary in told:
-        assert (place / summary).read_text().startswith("# ")
+        assert Path(summary).read_text().startswith("# ")
 
 
 @pytest.mark.parametrize("command", [line for line in COMMANDS if line.startswith("make")])
@@ -137,13 +139,23 @@ def test_make(command, environment):
     if words[1] == "test":
         assert '-m pytest -n 2 -m "not slow"' in lines
         return
-    options = {"experiments.prepare": "verify", "analysis.report": "report"}
-    for verb, overrides in VERB.findall(lines):
-        config = {"experiments.prepare": "prepare", "analysis.report": "report"}.get(verb, "config")
-        asked = study(compose(shlex.split(overrides), config), *filter(None, [options.get(verb)]))
+    [overrides] = re.findall(r"\S*python -m experiments\.reproduce (.*)", lines)
+    groups = steps(compose(shlex.split(overrides), "reproduce"))
+    verbs = [step.verb for group in groups for step in group]
+    assert verbs == (["status"] * 3 if words[1] == "status" else ["prepare", *["run", "report"] * 3])
+    for step in [step for group in groups for step in group if step.verb != "prepare"]:
+        asked = study(compose(step.words))
         if "SUITE=paper" in command:
-            assert asked.suite.name == ("paper_long" if asked.name == "bounded" else "paper")
-            assert verb == "experiments.prepare" or asked.seeds == (5 if "SEEDS=5" in command else 50)
+            assert (asked.suite.name, asked.seeds) == ("paper", 5 if "SEEDS=5" in command else 50)
+        else:
+            assert (asked.suite.name, asked.seeds) == ("embedded", 5)
+        assert asked.engine.n_jobs == (4 if "JOBS=4" in command else -1)
+        assert asked.results == Path("out" if "RESULTS=out" in command else "results")
+
+
+def test_jobs_are_the_workers_of_the_tests_too(environment):
+    assert "-m pytest -n 7" in shell("make -n test JOBS=7")
+    assert "-m pytest -n 7" in shell("make -n test-all JOBS=7")
 
 
 def test_links_and_figures_are_there():

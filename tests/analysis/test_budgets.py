@@ -1,5 +1,5 @@
 import pytest
-from synthetic_logs import finals
+from synthetic_logs import budgets, cast, finals
 
 from analysis.budgets import budget_table, draw_budgets
 
@@ -9,14 +9,14 @@ def table():
     rewards = {}
     for name, shift in (("a", 0.0), ("b", 0.02)):
         rewards["parametric", name] = [0.5, 0.6, 0.55]
-        rewards["pemt_1000", name] = [0.51, 0.61, 0.57]
-        rewards["pemt_32000", name] = [0.53 + shift, 0.63 + shift, 0.57 + shift]
-    rewards["pemt_1000", "b"] = [0.4, 0.7, 0.55]
-    return budget_table(finals(rewards), horizon=32_000)
+        rewards["pemt[budget=1000]", name] = [0.51, 0.61, 0.57]
+        rewards["pemt[budget=32000]", name] = [0.53 + shift, 0.63 + shift, 0.57 + shift]
+    rewards["pemt[budget=1000]", "b"] = [0.4, 0.7, 0.55]
+    return budget_table(finals(rewards), budgets(1000, 32_000), horizon=32_000)
 
 
 def test_loss_share_and_wins(table):
-    assert table["learner"].tolist() == ["pemt_32000", "pemt_1000"]
+    assert table["learner"].tolist() == ["pemt[budget=32000]", "pemt[budget=1000]"]
     assert table["share"].tolist() == [1, 1 / 32]
     largest, smallest = table.to_dict("records")
     assert largest["loss"] == 0
@@ -26,7 +26,28 @@ def test_loss_share_and_wins(table):
 
 
 def test_no_budgets_no_table():
-    assert budget_table(finals({("emt", "a"): [0.5]}), horizon=100).empty
+    assert budget_table(finals({("emt", "a"): [0.5]}), cast(emt={"class": "EMT", "budget": None}), horizon=100).empty
+
+
+def test_learners_of_any_name_are_compared_with_the_largest_budget_of_their_kind():
+    pemt = {"class": "PEMT", "epsilon": 0.1}
+    kinds = cast(
+        small=pemt | {"budget": 64},
+        free=pemt | {"budget": None},
+        odd=pemt | {"budget": 8, "epsilon": 0.2},
+        parametric={"class": "Parametric"},
+    )
+    rewards = {("small", "a"): [0.5, 0.6], ("free", "a"): [0.7, 0.8], ("odd", "a"): [0.1, 0.2]}
+    rows = budget_table(finals(rewards | {("parametric", "a"): [0.4, 0.4]}), kinds, horizon=128).to_dict("records")
+    assert [(row["learner"], row["budget"], row["share"]) for row in rows] == [
+        ("free", 128, 1),
+        ("small", 64, 0.5),
+        ("odd", 8, 1 / 16),
+    ]
+    assert [row["loss"] for row in rows] == pytest.approx([0, 0.2, 0])
+    assert [row["line"] for row in rows] == ["free", "free", "odd"]
+    figure = draw_budgets(budget_table(finals(rewards), kinds, horizon=128))
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["free", "odd"]
 
 
 def test_figure(table):

@@ -1,9 +1,10 @@
 import matplotlib.colors
 import numpy as np
 import pandas as pd
+from synthetic_logs import budgets, cast
 
 from analysis.contrasts import contrasts_of, draw_contrast
-from analysis.style import BLUE, GREEN, ORANGE
+from analysis.look import BLUE, GREEN, ORANGE
 
 TABLE = pd.DataFrame(
     {
@@ -36,7 +37,7 @@ def test_bars_are_196_standard_errors():
 
 
 def test_counts_names_and_size():
-    figure = draw_contrast(TABLE, "emt", "cmt")
+    figure = draw_contrast(TABLE, "EMT", "CMT")
     axes = figure.axes[0]
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["CMT wins (1)", "ties (1)", "EMT wins (2)"]
     assert "4 datasets, 3 to 5 seeds" in axes.get_title()
@@ -48,10 +49,11 @@ def test_counts_names_and_size():
 
 
 def test_the_contrasts_of_the_paper():
-    unbounded = ["parametric", "emt", "emt_not_self_consistent", "cmt", "pemt", "pcmt"]
+    unbounded = cast(parametric={}, emt={}, emt_not_self_consistent={}, cmt={}, pemt={}, pcmt={})
     assert list(contrasts_of(unbounded)) == ["self_consistency", "emt_cmt", "emt_parametric", "pemt_parametric"]
-    bounded = ["parametric", "pemt_1000", "pemt_2000", "pemt_16000", "pemt_32000"]
-    assert list(contrasts_of(bounded)) == ["pemt_1000_parametric", "pemt_32000_parametric"]
-    assert {"emt_as_run_as_printed", "pemt_as_run_as_printed"} <= set(
-        contrasts_of(["emt", "emt_as_printed", "pemt", "pemt_as_printed"])
-    )
+    assert contrasts_of(budgets(2000, 32_000, 1000, 16_000)) == {
+        "pemt_budget_1000_parametric": ("pemt[budget=1000]", "parametric"),
+        "pemt_budget_32000_parametric": ("pemt[budget=32000]", "parametric"),
+    }
+    ablation = cast(emt={}, emt_as_printed={}, pemt={}, pemt_as_printed={})
+    assert {"emt_as_run_as_printed", "pemt_as_run_as_printed"} <= set(contrasts_of(ablation))

@@ -1,9 +1,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from synthetic_logs import budgets, cast
 
 from analysis.curves import curves_of, draw_curves, mean_curves
-from analysis.style import style_of
+from analysis.look import style_of
+
+CAST = budgets(1000, 32_000)
 
 
 @pytest.fixture
@@ -15,25 +18,25 @@ def curves():
             {"dataset": d, "learner": learner, "step": steps, "reward": rng.random(50), "seeds": 3 + (d == "b")}
         )
         for d in "abc"
-        for learner in ("pemt_1000", "pemt_32000", "parametric")
+        for learner in ("pemt[budget=1000]", "pemt[budget=32000]", "parametric")
         if (d, learner) != ("c", "parametric")
     ]
     return pd.concat(parts, ignore_index=True)
 
 
 def test_means_and_errors_are_over_the_datasets_that_all_learners_have(curves):
-    table = mean_curves(curves, ["pemt_32000", "pemt_1000", "parametric"])
+    table = mean_curves(curves, ["pemt[budget=32000]", "pemt[budget=1000]", "parametric"])
     assert set(table["datasets"]) == {2}
-    last = table[(table["learner"] == "pemt_1000") & (table["step"] == 1000)].iloc[0]
-    known = curves.query("learner == 'pemt_1000' and step == 1000 and dataset != 'c'")["reward"]
+    last = table[(table["learner"] == "pemt[budget=1000]") & (table["step"] == 1000)].iloc[0]
+    known = curves.query("learner == 'pemt[budget=1000]' and step == 1000 and dataset != 'c'")["reward"]
     assert last["mean"] == pytest.approx(known.mean())
     assert last["se"] == pytest.approx(known.std(ddof=1) / np.sqrt(2))
-    assert mean_curves(curves, ["pemt_32000", "pemt_1000"])["datasets"].tolist() == [3] * 100
+    assert mean_curves(curves, ["pemt[budget=32000]", "pemt[budget=1000]"])["datasets"].tolist() == [3] * 100
 
 
 def test_lines_draw_the_table(curves):
-    table = mean_curves(curves, ["pemt_32000", "pemt_1000", "parametric"])
-    axes = draw_curves(table).axes[0]
+    table = mean_curves(curves, ["pemt[budget=32000]", "pemt[budget=1000]", "parametric"])
+    axes = draw_curves(table, CAST).axes[0]
     named = {line.get_label(): line for line in axes.lines if not line.get_label().startswith("_")}
     assert list(named) == ["PEMT, 32,000 memories", "PEMT, 1,000 memories", "Parametric"]
     drawn = named["Parametric"]
@@ -45,15 +48,17 @@ def test_lines_draw_the_table(curves):
 
 
 def test_bars_are_standard_errors_over_datasets(curves):
-    table = mean_curves(curves, ["pemt_1000", "parametric"])
-    axes = draw_curves(table).axes[0]
+    table = mean_curves(curves, ["pemt[budget=1000]", "parametric"])
+    axes = draw_curves(table, CAST).axes[0]
     segment = axes.collections[0].get_segments()[0]
-    point = table[(table["learner"] == "pemt_1000") & (table["step"] == segment[0, 0])].iloc[0]
+    point = table[(table["learner"] == "pemt[budget=1000]") & (table["step"] == segment[0, 0])].iloc[0]
     np.testing.assert_allclose(segment[:, 1], [point["mean"] - point["se"], point["mean"] + point["se"]])
 
 
 def test_the_inset_shows_the_last_tenth(curves):
-    figure = draw_curves(mean_curves(curves, ["pemt_32000", "pemt_1000", "parametric"]), zoom=True)
+    figure = draw_curves(
+        mean_curves(curves, ["pemt[budget=32000]", "pemt[budget=1000]", "parametric"]), CAST, zoom=True
+    )
     (inset,) = figure.axes[0].child_axes
     assert inset.get_xlim() == (900, 1000)
     assert len([line for line in inset.lines if len(line.get_xdata()) > 2]) == 3
@@ -61,7 +66,8 @@ def test_the_inset_shows_the_last_tenth(curves):
 
 
 def test_the_figures_of_the_paper():
-    unbounded = curves_of(["parametric", "emt", "emt_not_self_consistent", "cmt", "pemt", "pcmt"])
+    unbounded = curves_of(cast(parametric={}, emt={}, emt_not_self_consistent={}, cmt={}, pemt={}, pcmt={}))
     assert list(unbounded) == ["self_consistency", "emt_cmt_parametric", "pemt_pcmt_parametric"]
-    assert curves_of(["parametric", "emt"]) == {"emt_cmt_parametric": ("emt", "parametric")}
-    assert curves_of(["parametric"]) == {}
+    assert curves_of(cast(parametric={}, emt={})) == {"emt_cmt_parametric": ("emt", "parametric")}
+    assert curves_of(cast(parametric={})) == {}
+    assert curves_of(CAST) == {"budgets": ("pemt[budget=32000]", "pemt[budget=1000]", "parametric")}

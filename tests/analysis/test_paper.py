@@ -1,5 +1,5 @@
 import pytest
-from synthetic_logs import finals
+from synthetic_logs import budgets, cast, finals
 
 from analysis.paper import CLAIMS, TABLE_1, Claim, claims_of, verdict
 from analysis.wins import Rule
@@ -43,16 +43,26 @@ def test_a_claim_on_learners_that_are_not_there_has_too_little_data():
 
 
 def test_claims_cover_the_paper_and_the_smallest_budget():
-    pairs = [(claim.first, claim.second) for claim in claims_of(["parametric", "pemt_2000", "pemt_1000"])]
+    pairs = [(claim.first, claim.second) for claim in claims_of(budgets(2000, 1000))]
     assert pairs == [
         ("pemt", "parametric"),
         ("emt", "cmt"),
         ("emt", "emt_not_self_consistent"),
-        ("pemt_1000", "parametric"),
+        ("pemt[budget=1000]", "parametric"),
         ("emt", "emt_as_printed"),
         ("pemt", "pemt_as_printed"),
     ]
-    assert claims_of(["pemt_50", "pemt_1000"])[3].text == "50 memories still beat parametric"
+    assert claims_of(budgets(50, 1000))[3].text == "50 memories still beat parametric"
+
+
+def test_the_claim_on_budgets_is_of_pemt_and_stands_without_one():
+    kinds = cast(
+        a={"class": "EMT", "budget": 5}, b={"class": "PEMT", "budget": 64}, c={"class": "PEMT", "budget": None}
+    )
+    assert (claims_of(kinds)[3].text, claims_of(kinds)[3].first) == ("64 memories still beat parametric", "b")
+    nobody = claims_of(cast(parametric={}))[3]
+    assert nobody.text == "1,000 memories still beat parametric"
+    assert verdict(nobody, study("pemt", "parametric", 40, 0), Rule())["verdict"] == "too little data"
 
 
 def test_table_1_is_complete():

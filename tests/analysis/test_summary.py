@@ -1,4 +1,5 @@
 import pandas as pd
+from synthetic_logs import cast
 
 from analysis.summary import markdown_table, wins_section
 
@@ -12,6 +13,6 @@ def test_only_learners_of_table_1_stand_beside_it():
     pairs = pd.DataFrame(
         {"row": ["emt", "mine"], "column": ["mine", "emt"], "wins": [1, 0], "ties": 0, "losses": [0, 1], "datasets": 1}
     ).assign(fewest_seeds=2, most_seeds=2)
-    text = wins_section("Wins", pairs, "a rule")
+    text = wins_section("Wins", pairs, cast(emt={}, mine={}), "a rule")
     assert "| EMT | --- | **1** |" in text
     assert "Table 1" not in text

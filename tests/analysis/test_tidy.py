@@ -48,7 +48,7 @@ def test_full_length_is_the_horizon_where_half_reach_it():
 
 
 def test_speed_counts_interactions_and_seconds():
-    table = speed_table(finals({("emt", "a"): [0.5, 0.5], ("pemt", "a"): [0.5]}))
+    table = speed_table(finals({("emt", "a"): [0.5, 0.5], ("pemt", "a"): [0.5]}), ["pemt", "cmt", "emt"])
     assert table["learner"].tolist() == ["pemt", "emt"]
     assert table["per_second"].tolist() == pytest.approx([1000, 1000])
     assert table["interactions"].tolist() == [100, 200]

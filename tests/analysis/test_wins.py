@@ -109,7 +109,7 @@ def table_1():
 
 
 def test_latex_is_the_papers_table():
-    lines = to_latex(table_1()).splitlines()
+    lines = to_latex(table_1(), str.upper).splitlines()
     assert lines[1] == r"\toprule"
     assert lines[-2] == r"\bottomrule"
     assert "206 datasets, 3 to 50 seeds" in lines[-3]
@@ -118,7 +118,7 @@ def test_latex_is_the_papers_table():
 
 
 def test_markdown_marks_the_best_of_a_column():
-    assert "| PEMT | --- | **167** | **87** | **196** | **110** |" in to_markdown(table_1())
+    assert "| PEMT | --- | **167** | **87** | **196** | **110** |" in to_markdown(table_1(), str.upper)
 
 
 def test_learner_names_are_safe_in_latex():

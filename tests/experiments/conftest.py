@@ -3,7 +3,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from emt.data import from_arrays, prepared
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # for toys, here and in worker processes
@@ -30,3 +33,11 @@ def cli(tmp_path):
     yield call
     for process in running:
         process.kill()
+
+
+@pytest.fixture
+def dataset_store(store):
+    """A store with one prepared task."""
+    rng = np.random.default_rng(0)
+    prepared.write(from_arrays(rng.random((60, 2)), rng.integers(0, 2, 60), name="task-5", facts={"task": 5}))
+    return store

@@ -58,7 +58,7 @@ def test_a_sweep_is_one_study_per_value_each_with_its_folder(call, tmp_path):
     assert status == 0
     folder = tmp_path / "results" / "unbounded" / "embedded"
     assert [study.folder for study in given] == [folder / "epsilon=0.05", folder / "epsilon=0.1"]
-    assert [study.learners["toy"]["epsilon"] for study in given] == [0.05, 0.1]
+    assert [study.learners["toy"].config["epsilon"] for study in given] == [0.05, 0.1]
 
 
 def test_the_exit_status_is_that_of_the_task(call):

@@ -2,21 +2,23 @@ import pytest
 from omegaconf import OmegaConf
 
 from emt.learners.base import Learner
+from experiments.checks import CONF, ConfigError, choices
 from experiments.cli import compose
-from experiments.config import CONF, ConfigError, instantiate, names, study, suite
+from experiments.config import study, suite
+from experiments.learners import Entry, instantiate
 
 TOY = "learners=[{name:toy,_target_:toys.Toy}]"
 
 
-@pytest.mark.parametrize("name", names("learner"))
+@pytest.mark.parametrize("name", choices("learner"))
 def test_every_learner_config_makes_a_learner_with_all_it_says(name):
     config = OmegaConf.to_container(OmegaConf.load(CONF / "learner" / f"{name}.yaml"))
-    learner = instantiate(name, config)
+    learner = instantiate(Entry(config, name))
     assert isinstance(learner, Learner)
     assert config.items() - {("_target_", config["_target_"])} <= learner.params.items()
 
 
-@pytest.mark.parametrize("name", names("experiment"))
+@pytest.mark.parametrize("name", choices("experiment"))
 def test_every_experiment(name):
     checked = study(compose([f"experiment={name}"]))
     assert checked.name == name
@@ -28,25 +30,25 @@ def test_the_experiments_of_the_paper():
     assert list(unbounded.learners) == ["parametric", "emt", "emt_not_self_consistent", "cmt", "pemt", "pcmt"]
     assert (unbounded.seeds, unbounded.horizon) == (50, 4000)
     capacity = study(compose(["experiment=capacity"]))
-    assert [config["leaf_capacity"] for config in capacity.learners.values()] == [25, 50, 100, 200, 300]
+    assert [entry.config["leaf_capacity"] for entry in capacity.learners.values()] == [25, 50, 100, 200, 300]
     bounded = study(compose(["experiment=bounded"]))
-    assert (bounded.seeds, bounded.horizon) == (50, 32000)
-    assert [config.get("budget") for config in bounded.learners.values()] == [None, 1000, 2000, 16000, 32000]
+    assert (bounded.seeds, bounded.horizon, bounded.min_rows) == (50, 32000, 32000)
+    assert [entry.config.get("budget") for entry in bounded.learners.values()] == [None, 1000, 2000, 16000, 32000]
 
 
-@pytest.mark.parametrize("name", names("suite"))
+@pytest.mark.parametrize("name", choices("suite"))
 def test_every_suite(name):
     assert suite(compose([f"suite={name}"])).datasets
 
 
-@pytest.mark.parametrize("name", names("engine"))
+@pytest.mark.parametrize("name", choices("engine"))
 def test_every_engine(name):
     assert study(compose([TOY, f"engine={name}"])).engine.name == name
 
 
-@pytest.mark.parametrize("path", sorted(CONF.glob("*.yaml")), ids=lambda path: path.stem)
-def test_every_top_level_config_composes(path):
-    assert compose(config_name=path.stem).name == "unbounded"
+@pytest.mark.parametrize("config", ["config", "prepare", "report"])
+def test_every_verb_has_all_of_the_config(config):
+    assert compose(config_name=config).name == "unbounded"
 
 
 def test_every_number_can_be_overridden():
@@ -56,17 +58,10 @@ def test_every_number_can_be_overridden():
 
 def test_an_override_goes_to_the_learners_that_have_it():
     changed = study(compose(["learners=[emt,parametric]", "learner.leaf_capacity=25", "learner.epsilon=0.05"]))
-    assert changed.learners["emt"]["leaf_capacity"] == 25
-    assert "leaf_capacity" not in changed.learners["parametric"]
-    assert changed.learners["parametric"]["epsilon"] == 0.05
+    assert changed.learners["emt"].config["leaf_capacity"] == 25
+    assert "leaf_capacity" not in changed.learners["parametric"].config
+    assert changed.learners["parametric"].config["epsilon"] == 0.05
     assert changed.folder.as_posix() == "results/unbounded/embedded/epsilon=0.05,leaf_capacity=25"
-
-
-def test_learners_that_an_override_makes_the_same_are_one():
-    changed = study(compose(["experiment=capacity", "learner.leaf_capacity=25"]))
-    assert list(changed.learners) == ["emt_leaf"]
-    changed = study(compose(["learners=[parametric,pemt_1000,pemt_2000]", "learner.budget=null"]))
-    assert list(changed.learners) == ["parametric", "pemt"]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +96,9 @@ def test_learners_that_an_override_makes_the_same_are_one():
         ([TOY, "suite.datasets=[1.5]"], "1.5"),
         ([TOY, "suite.datasets=[3,3]"], "3 is listed more than once"),
         ([TOY, "suite.datasets=[wines]"], "did you mean wine"),
-        ([TOY, "+suite.minrows=3"], "did you mean min_rows"),
+        ([TOY, "+suite.min_rows=3"], "suite.there is no key 'min_rows'"),
+        ([TOY, "+minrows=3"], "did you mean min_rows"),
+        ([TOY, "min_rows=-1"], "min_rows=-1"),
         ([TOY, "+sede=3"], "did you mean seeds"),
         ([TOY, "~seeds"], "seeds is missing"),
         (["learners=[emt]", "learner.epsilon=2"], "epsilon"),

@@ -23,11 +23,13 @@ WRITER = """
 import sys
 from pathlib import Path
 from experiments import store
-folder, made_by = Path(sys.argv[1]), {"identity": {"format": 2, "horizon": 50, "learners": {}, "datasets": {}}}
+identity = {"format": store.FORMAT, "horizon": 50, "learners": {}, "datasets": {}}
+folder, made_by = Path(sys.argv[1]), {"identity": identity}
 store.write_manifest(folder, made_by)
 done = len(store.read(folder))
 for seed in range(done, 10**6):
     row = {"id": f"a/b/{seed}", "key": str(seed), "task": -1, "dataset": "b", "learner": "a", "seed": seed}
+    row["params"] = "{}"
     row |= {"status": "done", "message": "", "n_steps": 50, "rewards": store.pack([seed % 2] * 50), "seconds": 0.0}
     store.append(folder, [row], made_by)
     print(seed, flush=True)
@@ -37,12 +39,12 @@ for seed in range(done, 10**6):
 
 
 def test_the_log_survives_a_writer_that_is_killed_at_any_moment(tmp_path):
-    written = 0
+    written, chance = 0, random.Random(0)
     for _ in range(20):
         command = [sys.executable, "-c", WRITER, str(tmp_path)]
         writer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
         written = int(writer.stdout.readline()) + 1
-        time.sleep(random.uniform(0, 0.15))
+        time.sleep(chance.uniform(0, 0.15))
         writer.kill()
         written = max([written, *(int(line) + 1 for line in writer.stdout.read().splitlines())])
         writer.wait()

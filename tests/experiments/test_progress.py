@@ -4,7 +4,8 @@ import sys
 from experiments import progress
 from experiments.cli import compose
 from experiments.config import study
-from experiments.plan import Costs, plan
+from experiments.costs import Costs
+from experiments.plan import plan
 from experiments.progress import Progress
 
 TOYS = "learners=[{name:quick,_target_:toys.Toy},{name:slow,_target_:toys.Toy}]"

@@ -9,7 +9,9 @@ import pytest
 
 from experiments import store
 
-MADE_BY = {"identity": {"format": 2, "horizon": 50, "learners": {"emt": {"a": 1}}, "datasets": {"wine": "x"}}}
+MADE_BY = {
+    "identity": {"format": store.FORMAT, "horizon": 50, "learners": {"emt": {"a": 1}}, "datasets": {"wine": "x"}}
+}
 
 
 def row(seed, status="done", n_steps=50, learner="emt", message=""):
@@ -20,6 +22,7 @@ def row(seed, status="done", n_steps=50, learner="emt", message=""):
         "task": -1,
         "dataset": "wine",
         "learner": learner,
+        "params": '{"class": "EMT"}',
         "seed": seed,
         "status": status,
         "message": message,

@@ -1,7 +1,10 @@
+import re
+
 import matplotlib.colors
+import pytest
 from matplotlib.figure import Figure
 
-from analysis.style import LEARNERS, new_figure, save, style_of
+from analysis.look import STYLES, file_name, new_figure, save, style_of
 
 
 def test_the_same_figure_gives_the_same_bytes(tmp_path):
@@ -19,7 +22,16 @@ def test_every_learner_of_a_figure_looks_different():
     for group in (("emt", "cmt", "parametric"), ("pemt", "pcmt", "parametric"), ("emt", "emt_not_self_consistent")):
         assert len({str(style_of(learner)) for learner in group}) == len(group)
         assert len({style_of(learner)["color"] for learner in group}) == len(group)
-    assert all(matplotlib.colors.is_color_like(colour) for _, colour, _ in LEARNERS.values())
+    assert all(matplotlib.colors.is_color_like(colour) for colour, _ in STYLES.values())
+
+
+def test_learners_without_a_style_look_different():
+    assert len({str(style_of("mine", position)) for position in range(25)}) == 25
+
+
+@pytest.mark.parametrize("name", ["pemt[budget=1000]", "emt[budget=200,eviction=fifo]", "a/b c", "100 %"])
+def test_files_have_names_without_brackets_signs_and_spaces(name):
+    assert re.fullmatch(r"[A-Za-z0-9_.+-]+", file_name(name))
 
 
 def test_figures_are_outside_pyplot():

@@ -1,0 +1,183 @@
+"""Prepare, run and report all experiments of a study: ``python -m experiments.reproduce study=embedded``.
+
+Each step is a command that can be given by hand, and is printed before it is given. Stopped at any moment, the same
+command goes on where it was.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import hydra
+from omegaconf import DictConfig
+
+from experiments.checks import CONF, ConfigError, check_choice, check_keys, check_whole, plain
+from experiments.cli import compose, report_errors, stop_on_signals
+from experiments.config import study
+
+__all__ = ["Step", "reproduce", "steps"]
+
+MODULES = {
+    "prepare": "experiments.prepare",
+    "run": "experiments.run",
+    "report": "analysis.report",
+    "status": "experiments.status",
+}
+KEYS = ["suite", "seeds", "experiments", "verbs", "results", "n_jobs"]
+SOME_FAILED, REFUSED, STOPPED = 1, 2, 130  # exit statuses of the verbs
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command; `summary` is what its report writes."""
+
+    verb: str
+    words: tuple[str, ...]
+    summary: Path | None = None
+
+    @property
+    def command(self) -> str:
+        """The command for readers, ready to be pasted.
+
+        Examples
+        --------
+        >>> Step("run", ("experiment=ablation", "learners=[emt,pemt]")).command
+        "python -m experiments.run experiment=ablation 'learners=[emt,pemt]'"
+        """
+        return shlex.join(["python", "-m", MODULES[self.verb], *self.words])
+
+
+def steps(cfg: DictConfig) -> list[list[Step]]:
+    """Return the commands of a study: those of the preparation, then those of each experiment.
+
+    Every command is checked here, before the first is given.
+
+    Examples
+    --------
+    >>> for group in steps(compose(["study=paper", "seeds=5"], "reproduce")):
+    ...     print(group[0].command)
+    python -m experiments.prepare suite=paper
+    python -m experiments.run experiment=unbounded suite=paper seeds=5 results=results missing=skip
+    python -m experiments.run experiment=ablation suite=paper seeds=5 results=results missing=skip
+    python -m experiments.run experiment=bounded suite=paper seeds=5 results=results missing=skip
+    """
+    values = plain(cfg)
+    check_keys(values, KEYS, "", required=KEYS)
+    for key in ("verbs", "experiments"):
+        if not isinstance(values[key], list) or not values[key]:
+            raise ConfigError(f"{key}={values[key]}: must be a list, e.g. {key}={plain(compose((), 'reproduce'))[key]}")
+    suite = values["suite"].get("name")
+    if plain(compose([f"suite={suite}"]).suite) != values["suite"]:
+        raise ConfigError(f"suite: a list of datasets of your own is a file in conf/suite, not a change of {suite}")
+    verbs = [check_choice(verb, "verbs", list(MODULES)) for verb in values["verbs"]]
+    common = {"suite": suite, "seeds": check_whole(values["seeds"], "seeds", 1), "results": values["results"]}
+    common |= {"missing": "skip"} | ({"engine.n_jobs": values["n_jobs"]} if values["n_jobs"] is not None else {})
+    groups = [[Step("prepare", (f"suite={suite}",))]] if "prepare" in verbs else []
+    for experiment in values["experiments"]:
+        given = dict(experiment) if isinstance(experiment, dict) else {"experiment": experiment}
+        if "experiment" not in given:
+            raise ConfigError(f"experiments: {experiment} has no experiment (a file in conf/experiment)")
+        words = {"experiment": given.pop("experiment")} | common | given
+        overrides = tuple(f"{key}={override(value)}" for key, value in words.items())
+        summary = study(compose(overrides)).folder / "summary.md"
+        groups.append([Step(verb, overrides, summary) for verb in verbs if verb != "prepare"])
+    return [group for group in groups if group]
+
+
+def override(value: Any) -> str:
+    """Return a value as Hydra reads it on a command line.
+
+    Examples
+    --------
+    >>> override(["parametric", {"learner": "pemt", "budget": [64, None]}])
+    '[parametric,{learner:pemt,budget:[64,null]}]'
+    >>> override("a b")
+    "'a b'"
+    """
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{key}:{override(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(override, value)) + "]"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    text = str(value)
+    if not isinstance(value, str) or re.fullmatch(r"[\w./+-]+", text):
+        return text
+    return "'" + text.replace("'", r"\'") + "'"
+
+
+def reproduce(groups: list[list[Step]]) -> int:
+    """Give the commands one after the other, and say where the summaries are.
+
+    Datasets that cannot be prepared are left out of the studies. An experiment that is refused stops neither the
+    others nor their reports.
+
+    Returns
+    -------
+    int
+        The exit status: 1 if a run failed, 2 if an experiment was refused or broke off. That datasets are missing is
+        no failure, unless a preparation is all that was asked for.
+    """
+    worst, unprepared, summaries = 0, False, []
+    for group in groups:
+        for step in group:
+            status = _give(step)
+            if step.verb == "prepare" and status == SOME_FAILED:
+                unprepared = True
+                continue
+            if status == STOPPED:
+                raise KeyboardInterrupt
+            worst = max(worst, min(status, REFUSED) if status >= 0 else REFUSED)
+            if status not in (0, SOME_FAILED):
+                print(f"this did not succeed (status {status}): {step.command}", file=sys.stderr, flush=True)
+                break
+            if step.verb == "report":
+                summaries.append(step.summary)
+    if unprepared:
+        print("\nSome datasets could not be prepared; studies are run without them.")
+        worst = worst or (SOME_FAILED if len(groups) == 1 else 0)  # where nothing but a preparation was asked for
+    if summaries:
+        print("\nSummaries, with tables and figures beside them:")
+    for summary in summaries:
+        print(f"  {summary}")
+    return worst
+
+
+def _give(step: Step) -> int:
+    """Run a command and return its exit status; when this is stopped, so is the command, and it is waited for."""
+    print(f"\n{step.command}", flush=True)
+    process = subprocess.Popen([sys.executable, "-m", MODULES[step.verb], *step.words])
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        process.terminate()  # Ctrl-C reached it too; what only this process was told must be passed on
+        process.wait()
+        raise
+
+
+def main() -> None:
+    """Reproduce what the command line asks for."""
+    typed = shlex.join(["python", "-m", "experiments.reproduce", *sys.argv[1:]])
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # or Hydra would print and exit by itself
+    given: list[DictConfig] = []
+    with report_errors("reproduce"):
+        hydra.main(version_base="1.3", config_path=str(CONF), config_name="reproduce")(given.append)()
+        groups = [group for cfg in given for group in steps(cfg)]
+    try:
+        status = reproduce(groups)
+    except KeyboardInterrupt:
+        print(f"\nstopped. To go on: {typed}", file=sys.stderr)
+        sys.exit(STOPPED)
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    stop_on_signals()
+    main()

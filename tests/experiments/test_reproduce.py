@@ -1,0 +1,156 @@
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from experiments import store
+from experiments.checks import ConfigError, choices
+from experiments.cli import compose
+from experiments.config import study
+from experiments.reproduce import Step, override, reproduce, steps
+
+ROOT = Path(__file__).parents[2]
+TOY = "{name:toy,_target_:toys.Toy}"
+
+
+def tiny(experiment="unbounded", learner=TOY):
+    return f"{{experiment:{experiment},learners:[{learner}],horizon:40,suite.datasets:[wine,iris]}}"
+
+
+def start(tmp_path, *words, delay=0.0):
+    """Start the verb as a user does, in a process group of its own as a terminal would."""
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "TOY_DELAY": str(delay)}
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a test in the background may ignore Ctrl-C
+    command = [sys.executable, "-m", "experiments.reproduce", f"results={tmp_path}/results", *words]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True, **pipes)
+    signal.signal(signal.SIGINT, before)
+    return process
+
+
+@pytest.mark.parametrize("name", choices("study"))
+def test_every_study_is_of_commands_that_compose(name):
+    groups = steps(compose([f"study={name}"], "reproduce"))
+    assert [[step.verb for step in group] for group in groups] == [["prepare"], *[["run", "report"]] * 3]
+    asked = [study(compose(group[0].words)) for group in groups[1:]]
+    assert [one.name for one in asked] == ["unbounded", "ablation", "bounded"]
+    assert {one.suite.name for one in asked} == {name}
+    assert all(one.skip_missing for one in asked)
+    bounded = asked[2]
+    shares = [entry.config.get("budget", 0) / bounded.horizon for entry in bounded.learners.values()]
+    assert shares == [0, 1 / 32, 1 / 16, 1 / 2, 1]
+    assert bounded.min_rows == (0 if name == "embedded" else 32_000)
+    assert {one.seeds for one in asked} == {5 if name == "embedded" else 50}
+
+
+def test_seeds_workers_suites_and_places_go_into_every_command():
+    words = ["study=paper", "suite=embedded", "seeds=7", "n_jobs=3", "results=a/b", "verbs=[status]"]
+    for (step,) in steps(compose(words, "reproduce")):
+        assert step.command.startswith("python -m experiments.status experiment=")
+        asked = study(compose(step.words))
+        assert (asked.suite.name, asked.seeds, asked.engine.n_jobs) == ("embedded", 7, 3)
+        assert step.summary == Path("a/b") / asked.name / "embedded" / "summary.md"
+
+
+@pytest.mark.parametrize("value", [3, 2.5, True, None, "wine", "a b", "it's", ["x", {"a": [1, None], "b": "c d"}]])
+def test_values_come_through_the_command_line_as_they_are(value):
+    assert compose([f"+value={override(value)}"]).value == value
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["verbs=[runn]"], "verbs=runn: must be one of prepare, run, report, status"),
+        (["verbs=run"], "verbs=run: must be a list"),
+        (["experiments=[]"], "experiments=.*must be a list"),
+        (["experiments=[{horizon:5}]"], "has no experiment"),
+        (["experiments=[{experiment:unbounded,learners:[ent]}]"], "did you mean emt"),
+        (["suite.datasets=[wine]"], "not a change of embedded"),
+        (["seeds=0"], "seeds=0"),
+        (["n_jobs=0"], "engine.n_jobs=0"),
+    ],
+)
+def test_what_is_wrong_is_refused_before_the_first_command(words, message):
+    with pytest.raises(ConfigError, match=message):
+        steps(compose(words, "reproduce"))
+
+
+def test_a_misspelt_word_is_one_line(tmp_path):
+    process = start(tmp_path, "sedes=3")
+    _, errors = process.communicate(timeout=100)
+    assert (process.returncode, errors) == (2, "error: there is no key 'sedes'; did you mean seeds?\n")
+
+
+def test_all_verbs_in_a_row_leave_summaries(tmp_path):
+    experiments = f"experiments=[{tiny()},{tiny('ablation')}]"
+    process = start(tmp_path, experiments, "seeds=2")
+    output, errors = process.communicate(timeout=200)
+    assert process.returncode == 0, errors
+    printed = [line for line in output.splitlines() if line.startswith("python -m ")]
+    modules = ["experiments.prepare", *["experiments.run", "analysis.report"] * 2]
+    assert [shlex.split(line)[2] for line in printed] == modules
+    told = output.split("beside them:\n")[1].split()
+    assert told == [f"{tmp_path}/results/{name}/embedded/summary.md" for name in ("unbounded", "ablation")]
+    for path in told:
+        assert "4 of 4 runs are done" in Path(path).read_text()
+    assert "4 runs are done already in other studies" in errors  # the second experiment has the first one's runs
+
+
+def give(monkeypatch, statuses, *verbs):
+    """Reproduce a list of steps whose commands end with these statuses; return which were given, and the result."""
+    given = []
+    monkeypatch.setattr("experiments.reproduce._give", lambda step: given.append(step.verb) or statuses[step.verb])
+    groups = [[Step("prepare", ())], [Step(verb, (), Path("summary.md")) for verb in verbs], [Step("status", ())]]
+    return reproduce(groups), given
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "given"),
+    [
+        ({}, 0, ["prepare", "run", "report", "status"]),
+        ({"prepare": 1}, 0, ["prepare", "run", "report", "status"]),  # some datasets cannot be had
+        ({"run": 1}, 1, ["prepare", "run", "report", "status"]),  # some runs failed, which the report shows
+        ({"run": 2}, 2, ["prepare", "run", "status"]),  # refused: no report of it, but the other experiments
+        ({"report": -9}, 2, ["prepare", "run", "report", "status"]),
+    ],
+)
+def test_the_exit_status_is_honest(monkeypatch, capsys, changes, status, given):
+    statuses = dict.fromkeys(("prepare", "run", "report", "status"), 0) | changes
+    assert give(monkeypatch, statuses, "run", "report") == (status, given)
+    assert ("summary.md" in capsys.readouterr().out) == (statuses["report"] == 0 and "report" in given)
+
+
+def test_a_preparation_alone_fails_with_its_datasets(monkeypatch):
+    monkeypatch.setattr("experiments.reproduce._give", lambda step: 1)
+    assert reproduce([[Step("prepare", ())]]) == 1
+
+
+@pytest.mark.parametrize("how", ["Ctrl-C", "SIGTERM"])
+def test_stopped_it_says_how_to_go_on_and_goes_on(tmp_path, how):
+    words = [f"experiments=[{tiny()},{tiny('ablation')}]", "n_jobs=2", "verbs=[run]"]
+    folder = tmp_path / "results" / "unbounded" / "embedded"
+    process = start(tmp_path, *words, "seeds=400", delay=0.3)
+    while not len(store.read(folder, set_aside=False)):
+        assert process.poll() is None
+        time.sleep(0.2)
+    if how == "Ctrl-C":
+        os.killpg(process.pid, signal.SIGINT)
+    else:
+        process.terminate()
+    output, errors = process.communicate(timeout=100)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert "To go on: python -m experiments.run" in errors
+    assert f"To go on: python -m experiments.reproduce results={tmp_path}/results 'experiments=[" in errors
+    assert "experiment=ablation" not in output
+    n_done = len(store.read(folder))
+    process = start(tmp_path, *words, f"seeds={n_done}")
+    _, errors = process.communicate(timeout=200)
+    assert process.returncode == 0, errors
+    assert len(store.read(folder)) >= 2 * n_done
+    assert len(store.read(tmp_path / "results" / "ablation" / "embedded")) == 2 * n_done
