@@ -239,7 +239,7 @@ def test_ctrl_c_stops_before_the_end_and_the_command_that_it_says_goes_on(cli, g
     assert "To go on: python -m experiments.run 'learners=[{name:toy" in errors
     assert "interactions/s" in errors
     assert "Traceback" not in errors
-    assert not psutil.wait_procs(family, timeout=10)[1]
+    assert not psutil.wait_procs(family, timeout=100)[1]
     n_before = len(store.read(folder))
     go(*toy, f"seeds={n_before + 3}")
     assert (store.read(folder)["seed"] < n_before + 3).sum() == n_before + 3

@@ -41,9 +41,9 @@ class Toy(Learner):
 
 
 class Stepper(Toy):
-    """Without `play`: goes through the loop of `emt.evaluate`."""
+    """Goes step by step through the loop that every learner has."""
 
-    play = None
+    play = Learner.play
 
 
 class Liar(Toy):
