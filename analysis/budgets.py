@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -11,6 +13,8 @@ from analysis.tidy import count_text
 from analysis.wins import Rule, compare, outcome_counts
 
 __all__ = ["budget_table", "draw_budgets"]
+
+MARKERS = (("o", "s"), ("v", "^"), ("D", "P"), ("<", ">"))  # of each line: loss of reward, datasets won
 
 
 def budget_table(finals: pd.DataFrame, cast: Cast, horizon: int, rule: Rule | None = None) -> pd.DataFrame:
@@ -55,11 +59,10 @@ def draw_budgets(table: pd.DataFrame) -> Figure:
     figure, axes = new_figure(6, 2.5)
     right = axes.twinx()
     right.spines["right"].set_visible(True)
-    markers = dict(zip(dict.fromkeys(table["line"]), "osv^Dp*", strict=False))
-    for line, part in table.groupby("line", sort=False):
-        marker, share = markers.get(line, "x"), 100 * part["share"]
-        axes.errorbar(share, part["loss"], part["se"].fillna(0), color=BLUE, marker=marker, capsize=2, label=str(line))
-        right.plot(share, part["wins"], color=ORANGE, marker=marker, linestyle="--")
+    for (line, part), (left_marker, right_marker) in zip(table.groupby("line", sort=False), cycle(MARKERS)):
+        share, bars = 100 * part["share"], part["se"].fillna(0)
+        axes.errorbar(share, part["loss"], bars, color=BLUE, marker=left_marker, capsize=2, label=str(line))
+        right.plot(share, part["wins"], color=ORANGE, marker=right_marker, linestyle="--")
     axes.set_xscale("log")
     shares = sorted(set(100 * table["share"]), reverse=True)
     axes.set_xticks(shares, [f"{value:.3g} %" for value in shares])
@@ -70,6 +73,6 @@ def draw_budgets(table: pd.DataFrame) -> Figure:
     axes.set_title(f"{count}; bars: 1 SE over datasets")
     right.set_ylabel("datasets where the budget\nbeats parametric", color=ORANGE)
     right.set_ylim(0, max(int(table["versus_parametric"].max()), 1) * 1.05)
-    if len(markers) > 1:
+    if table["line"].nunique() > 1:
         axes.legend(frameon=False, fontsize=7)
     return figure

@@ -125,13 +125,13 @@ def _variants(entry: Any) -> list[Entry]:
     given = dict(entry)
     own_name = check_name(given.pop("name"), "learners: name") if "name" in given else None
     config: dict[str, Any] = {}
-    if "learner" in given:
+    if "learner" in given and "_target_" not in given:
         base = str(given.pop("learner"))
         config, base = _file(base), own_name or base
-    elif "_target_" in given and own_name:
+    elif "_target_" in given and "learner" not in given and own_name:
         config, base = {"_target_": given.pop("_target_")}, own_name
     else:
-        raise ConfigError(f"learners: {entry} must have learner (a file in conf/learner), or name and _target_")
+        raise ConfigError(f"learners: {entry} must have either learner (a file in conf/learner), or name and _target_")
     for key, values in given.items():
         if values == []:
             raise ConfigError(f"learners: {base}: {key} has no value")

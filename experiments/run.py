@@ -79,7 +79,8 @@ def _finish(todo: Plan, left: dict[Run, str], made_by: dict[str, Any]) -> None:
         costs = rehearse(todo, dict.fromkeys(run.learner for run in once), known_costs(store.read(todo.study.folder)))
         _announce(todo, once, costs)
         _work(todo, once, costs, made_by)
-        left = _take_over(todo, {run: key for run, key in left.items() if run not in set(once)}, made_by)
+        played = set(once)
+        left = _take_over(todo, {run: key for run, key in left.items() if run not in played}, made_by)
 
 
 def _take_over(todo: Plan, left: dict[Run, str], made_by: dict[str, Any]) -> dict[Run, str]:

@@ -153,6 +153,10 @@ def test_make(command, environment):
         assert asked.results == Path("out" if "RESULTS=out" in command else "results")
 
 
+def test_other_suites_take_the_studies_of_the_paper(environment):
+    assert "study=paper suite=nasty " in shell("make -n reproduce SUITE=nasty")
+
+
 def test_jobs_are_the_workers_of_the_tests_too(environment):
     assert "-m pytest -n 7" in shell("make -n test JOBS=7")
     assert "-m pytest -n 7" in shell("make -n test-all JOBS=7")
