@@ -59,7 +59,7 @@ format: $(VENV)/.emt-dev ## Put the style right
 	$(python) -m ruff format .
 
 bench: $(VENV)/.emt-dev ## Measure speed side by side with Vowpal Wabbit and coba
-	$(python) -m benchmarks.bench_emt
+	$(python) -m benchmarks.bench_learners
 	$(python) -m benchmarks.bench_scaling
 	$(python) -m benchmarks.bench_runner
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emt.arguments import check_counts, check_shares
+from emt.arguments import check_choice, check_counts, check_shares
 from emt.environment import Space
 from emt.learners.vw.workspace import Memory, VWLearner
 
@@ -23,6 +23,8 @@ class VWEMT(VWLearner):
         A leaf splits when it holds more memories than this.
     budget : int or None
         Number of memories at most, the least recently used making room; None for no limit.
+    scorer : {"self_consistent", "interaction"}
+        The paper's scorer, or that of its ablation. VW's today sees only the products of a coordinate with itself.
 
     Examples
     --------
@@ -33,16 +35,25 @@ class VWEMT(VWLearner):
     (150, True)
     """
 
-    def __init__(self, epsilon: float = 0.1, leaf_capacity: int = 100, budget: int | None = None):
+    def __init__(
+        self,
+        epsilon: float = 0.1,
+        leaf_capacity: int = 100,
+        budget: int | None = None,
+        scorer: str = "self_consistent",
+    ):
         check_shares(epsilon=epsilon)
         check_counts(1, leaf_capacity=leaf_capacity, budget=1 if budget is None else budget)
-        self.epsilon, self.leaf_capacity, self.budget = epsilon, leaf_capacity, budget
+        check_choice(("self_consistent", "interaction"), scorer=scorer)
+        self.epsilon, self.leaf_capacity, self.budget, self.scorer = epsilon, leaf_capacity, budget, scorer
 
     def build(self, space: Space, seed: int) -> Memory:
         """Return VW's eigen memory tree; its labels are the rewards, weighted by 1 / (|A| p)."""
+        consistent = self.scorer == "self_consistent"
         command = (
-            f"--emt --emt_tree {self.budget or 0} --emt_leaf {self.leaf_capacity} --emt_scorer self_consistent_rank "
+            f"--emt --emt_tree {self.budget or 0} --emt_leaf {self.leaf_capacity} "
+            f"--emt_scorer {'' if consistent else 'not_'}self_consistent_rank "
             "--emt_router eigen --emt_initial gaussian --min_prediction 0 --max_prediction 3 --coin --noconstant "
-            "--power_t 0 --loss_function squared -b 26 --initial_weight 0 --interactions xa"
+            f"--power_t 0 --loss_function squared -b 26 --initial_weight 0{' --interactions xa' if consistent else ''}"
         )
         return Memory(command, space, seed, self.epsilon, zero=0, weighted=True)
