@@ -44,7 +44,7 @@ def _cell(value: Any) -> str:
 
 def coverage_section(finals: pd.DataFrame, todo: Plan, cast: Cast, n_failed: int) -> str:
     """Say what was run, and how much of what was meant to be run is there."""
-    study, n_datasets = todo.study, len(todo.sources.keys() | todo.missing.keys())
+    study, n_datasets = todo.study, len((todo.sources.keys() | todo.missing.keys()) - todo.short.keys())
     n_done, n_expected = len(finals), n_datasets * len(study.learners) * study.seeds
     size = f"{n_datasets} datasets, {study.seeds} seeds, {len(study.learners)} learners"
     share = f"{n_done:,} of {n_expected:,} runs are done ({n_done / max(n_expected, 1):.1%}), {n_failed:,} failed"

@@ -91,6 +91,8 @@ class Plan:
         The datasets that take part, by name.
     missing : dict of str to str
         Datasets that are not ready, by name, and why; those that the log knows take part all the same.
+    short : dict of str to Source
+        Datasets with too few rows to take part, by name.
     params : dict of str to dict
         Each learner's identity.
     """
@@ -98,16 +100,18 @@ class Plan:
     study: Study
     sources: dict[str, Source]
     missing: dict[str, str]
+    short: dict[str, Source]
     params: dict[str, dict[str, Any]]
 
     @property
     def identity(self) -> dict[str, Any]:
         """What decides the meaning of the runs, by names: a log whose names mean something else is refused."""
+        known = [*self.sources.values(), *self.short.values()]
         return {
             "format": store.FORMAT,
             "horizon": self.study.horizon,
             "learners": self.params,
-            "datasets": {s.name: {"fingerprint": s.fingerprint, "rows": s.n_rows} for s in self.sources.values()},
+            "datasets": {s.name: {"fingerprint": s.fingerprint, "rows": s.n_rows} for s in known},
         }
 
     def runs(self) -> dict[Run, str]:
@@ -187,7 +191,9 @@ def recorded_plan(study: Study) -> Plan:
 def _plan(
     study: Study, find: Callable[[str | int], Source], known: Mapping[str, Source] = MappingProxyType({})
 ) -> Plan:
-    sources, missing = {}, {}
+    sources: dict[str, Source] = {}
+    missing: dict[str, str] = {}
+    short: dict[str, Source] = {}
     for reference in study.suite.datasets:
         name = name_of(reference)
         try:
@@ -197,9 +203,9 @@ def _plan(
             if name not in known:
                 continue
             source = known[name]
-        if source.n_rows >= study.min_rows:
-            sources[name] = source
-    return Plan(study, sources, missing, {name: instantiate(entry).params for name, entry in study.learners.items()})
+        (sources if source.n_rows >= study.min_rows else short)[name] = source
+    params = {name: instantiate(entry).params for name, entry in study.learners.items()}
+    return Plan(study, sources, missing, short, params)
 
 
 def _stored(reference: str | int) -> Source:

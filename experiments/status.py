@@ -69,10 +69,9 @@ def table(todo: Plan, log: pd.DataFrame) -> pd.DataFrame:
 def _datasets(todo: Plan) -> str:
     """Say which datasets are not ready, and why."""
     suite = todo.study.suite
-    n_short = len(suite.datasets) - len(todo.sources.keys() | todo.missing.keys())
     lines = [f"prepared: {len(suite.datasets) - len(todo.missing)} of {len(suite.datasets)} datasets"]
-    if n_short:
-        lines.append(f"too short for the study: {n_short} (fewer than {todo.study.min_rows:,} rows)")
+    if todo.short:
+        lines.append(f"too short for the study: {len(todo.short)} (fewer than {todo.study.min_rows:,} rows)")
     known = prepared.failures()
     lines += [f"not prepared: {name}: {known.get(name, reason)}" for name, reason in todo.missing.items()]
     if todo.missing:

@@ -1,4 +1,5 @@
 import random
+import shutil
 from collections import Counter
 
 import pytest
@@ -7,7 +8,8 @@ from experiments.cli import compose
 from experiments.config import study
 from experiments.costs import Costs
 from experiments.engine import execute
-from experiments.plan import Run, blocks, plan
+from experiments.plan import Run, blocks, plan, recorded_plan
+from experiments.run import run
 
 TOYS = "learners=[{name:toy,_target_:toys.Toy},{name:step,_target_:toys.Stepper}]"
 
@@ -74,7 +76,17 @@ def test_the_key_changes_with_all_that_decides_a_run_and_with_nothing_else():
 
 
 def test_short_sets_take_no_part():
-    assert list(make("min_rows=160").sources) == ["wine"]
+    todo = make("min_rows=160")
+    assert (list(todo.sources), list(todo.short)) == (["wine"], ["iris"])
+
+
+def test_a_report_knows_the_short_sets_from_the_log_alone(tmp_path, dataset_store):
+    words = [TOYS, "seeds=1", "suite.datasets=[wine,5,6]", "min_rows=160", "missing=skip", f"results={tmp_path}"]
+    asked = study(cfg := compose([*words, "engine=serial"]))
+    run(asked, cfg)
+    shutil.rmtree(dataset_store)
+    todo = recorded_plan(asked)
+    assert (list(todo.sources), list(todo.short), list(todo.missing)) == (["wine"], ["task-5"], ["task-6"])
 
 
 def test_the_order_of_work_changes_no_reward():
