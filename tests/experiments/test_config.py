@@ -1,6 +1,8 @@
+import numpy as np
 import pytest
 from omegaconf import OmegaConf
 
+from emt.data import from_arrays, save
 from emt.learners.base import Learner
 from experiments.checks import CONF, ConfigError, choices
 from experiments.cli import compose
@@ -121,3 +123,11 @@ def test_keys_of_a_verbs_own_must_be_named():
     with pytest.raises(ConfigError, match="verify"):
         study(composed)
     assert study(composed, "verify")
+
+
+def test_a_suite_may_have_sets_of_ones_own_and_no_unknown_ones(store):
+    suite_of_mine = ["suite.name=own", "suite.datasets=[mine,wine]"]
+    with pytest.raises(ConfigError, match=r"there is no set 'mine'.*emt\.data\.save adds your own"):
+        suite(compose(suite_of_mine))
+    save(from_arrays(np.eye(20), np.arange(20) % 2, name="mine"))
+    assert suite(compose(suite_of_mine)).datasets == ("mine", "wine")

@@ -3,8 +3,6 @@ import pytest
 
 from emt.data import DatasetError, from_arrays, load, save
 from emt.data.load import names
-from experiments.cli import compose
-from experiments.config import ConfigError, suite
 
 
 @pytest.fixture
@@ -18,12 +16,6 @@ def test_a_saved_set_is_known_by_its_name(store, mine):
     assert save(mine).parent == store
     assert "mine" in names()
     assert load("mine").fingerprint == mine.fingerprint
-    assert suite(compose(["suite.name=own", "suite.datasets=[mine,wine]"])).datasets == ("mine", "wine")
-
-
-def test_a_suite_with_an_unknown_set_is_refused(store):
-    with pytest.raises(ConfigError, match=r"there is no set 'mine'.*emt\.data\.save adds your own"):
-        suite(compose(["suite.name=own", "suite.datasets=[mine]"]))
 
 
 def test_a_broken_file_is_named(store, mine):
