@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from emt._kernels.compile import njit_strict
+from emt._kernels.compile import njit_inline, njit_strict
+from emt._kernels.contextual.balance import clipped, decided, side
 from emt._kernels.contextual.lanes import (
     LANES,
     absolute,
@@ -22,31 +23,31 @@ from emt._kernels.contextual.lanes import (
     larger,
     load,
     nonzero,
+    smaller,
     store,
     total,
     where,
 )
+from emt._kernels.contextual.state import FIELDS, NONE
 
-__all__ = ["goes_left", "prediction", "train_dense", "weigh"]
+__all__ = ["dense_says_left", "route_dense", "train_dense"]
 
-ZERO, ONE, TWO, FOUR = np.float32(0), np.float32(1), np.float32(2), np.float32(4)
-LOG2 = np.log(2.0)
+ZERO, ONE, TWO, FOUR, INFINITE = np.float32(0), np.float32(1), np.float32(2), np.float32(4), np.float32(np.inf)
 
 
-@njit_strict
-def weigh(router: np.ndarray, block: int, x: np.ndarray) -> tuple[np.float32, np.float32]:
-    """Return <w, x> over a block, and the sum of the sizes of its terms, in any order."""
-    sums, sizes = full(ZERO), full(ZERO)
+@njit_inline
+def _weigh(router: np.ndarray, block: int, x: np.ndarray, sums: Any, sizes: Any) -> Any:
+    """Add <w, x> over a block, and the sizes of its terms, eight columns apart."""
     for i in range(0, len(x), LANES):
         term = load(router, block + i) * load(x, i)
         sums = sums + term
         sizes = sizes + absolute(term)
-    return total(sums), total(sizes)
+    return sums, sizes
 
 
 @njit_strict
-def prediction(router: np.ndarray, own: int, x: np.ndarray, one: int, fresh: bool) -> np.float32:
-    """Return <w, x> over both blocks in VW's order, not clipped."""
+def _in_order(router: np.ndarray, own: int, x: np.ndarray, one: int, fresh: bool) -> np.float32:
+    """Return <w, x> over both blocks in VW's order."""
     s = ZERO
     if not fresh:
         s += router[one]
@@ -62,112 +63,139 @@ def prediction(router: np.ndarray, own: int, x: np.ndarray, one: int, fresh: boo
 
 
 @njit_strict
-def goes_left(
-    s: np.float32, error: np.float32, router: np.ndarray, own: int, x: np.ndarray, one: int, fresh: bool
-) -> bool:
-    """Return whether the prediction is negative, given a sum that is at most so far from it."""
-    if s > error:
-        return False
-    if s < -error:
-        return True
-    return prediction(router, own, x, one, fresh) < ZERO
+def dense_says_left(router: np.ndarray, x: np.ndarray, memory: Any, config: Any) -> bool:
+    """Return whether a router sends a memory left."""
+    own = FIELDS * len(x) * (1 + memory.action)
+    sums, sizes = _weigh(router, 0, x, full(ZERO), full(ZERO))
+    sums, sizes = _weigh(router, own, x, sums, sizes)
+    s = total(sums)
+    if not abs(s) > config.rounding * total(sizes):
+        s = _in_order(router, own, x, config.n_numeric, memory.fresh)
+    return s < ZERO
+
+
+@njit_strict
+def route_dense(
+    nodes: np.ndarray, routers: np.ndarray, x: np.ndarray, action: int, node: int, config: Any, query: int
+) -> int:
+    """Write the path of a fresh example from a node to its leaf, and return its length.
+
+    A router's sum over block 0 serves all actions of a query.
+    """
+    own, length = FIELDS * len(x) * (1 + action), 1
+    nodes[0].path = node
+    while nodes[node].left != NONE:
+        here, router = nodes[node], routers[node]
+        if here.weighed != query:
+            sums, sizes = _weigh(router, 0, x, full(ZERO), full(ZERO))
+            here.sum, here.sizes, here.weighed = total(sums), total(sizes), query
+        sums, sizes = _weigh(router, own, x, full(ZERO), full(ZERO))
+        s = here.sum + total(sums)
+        if not abs(s) > config.rounding * (here.sizes + total(sizes)):
+            s = _in_order(router, own, x, config.n_numeric, True)
+        node = here.left if s < ZERO else here.right
+        nodes[length].path = node
+        length += 1
+    return length
+
+
+@njit_inline
+def _stakes(router: np.ndarray, block: int, width: int, i: int, values: Any, most: Any, slope: Any) -> Any:
+    """Return the bets on eight features: shares of their wealth; 0 where a feature is absent."""
+    zero = full(ZERO)
+    most_slope = where(nonzero(values), slope * most, zero)
+    share = (full(FOUR) + load(router, block + 4 * width + i)) / (
+        most_slope * (most_slope + load(router, block + 2 * width + i))
+    )
+    return where(greater(most_slope, zero), share * load(router, block + width + i), zero)
 
 
 @njit_strict
 def train_dense(
+    here: Any,
     router: np.ndarray,
-    own: int,
     x: np.ndarray,
-    one: int,
-    fresh: bool,
+    memory: Any,
     label: np.float32,
     weight: np.float32,
+    config: Any,
     count: Any,
-    rounding: np.float32,
     work: np.ndarray,
 ) -> bool:
-    """Learn a label; return whether the router now says left."""
-    width = len(x)
-    zero, four = full(ZERO), full(FOUR)
+    """Train a node's router on a label (0: on the one that the node chooses); return whether it now says left."""
+    width, one, fresh = len(x), config.n_numeric, memory.fresh
+    own = FIELDS * width * (1 + memory.action)
+    zero = full(ZERO)
+    if label == ZERO:
+        ratio = here.n_left / (here.n_right + 0.1)
+        label = decided(ratio, config)
+        if label == ZERO:
+            sums, sizes = _weigh(router, 0, x, zero, zero)
+            sums, sizes = _weigh(router, own, x, sums, sizes)
+            s, error = total(sums), config.rounding * total(sizes)
+            label = side(ratio, s - error, config, count)
+            if label != side(ratio, s + error, config, count) or not error < INFINITE:
+                label = side(ratio, _in_order(router, own, x, one, fresh), config, count)
     count.lowest, count.highest = min(count.lowest, label), max(count.highest, label)
     if not weight > ZERO:  # not a number, where a node's counts are
         return False
-    # The stakes before the update, their products with x, and the squares of x scaled by the greatest so far
+    # The stakes before the update, their products with x, and the squares of x over the greatest so far
     product, square = 2 * width, 4 * width
+    least_slope, growth = full(INFINITE), zero
     for half in range(2):
-        block = own if half else 0
-        out = width if half else 0
+        block, out = own if half else 0, width if half else 0
         for i in range(0, width, LANES):
-            values = load(x, i)
-            most = larger(absolute(values), load(router, block + 3 * width + i))
-            stake, most_slope = zero, load(router, block + 5 * width + i) * most
-            most_slope = where(nonzero(values), most_slope, zero)
-            stake = (four + load(router, block + 4 * width + i)) / (
-                most_slope * (most_slope + load(router, block + 2 * width + i))
-            )
-            stake = where(greater(most_slope, zero), stake * load(router, block + width + i), zero)
+            values, most = load(x, i), load(router, block + 3 * width + i)
+            slope = load(router, block + 5 * width + i)
+            least_slope = smaller(least_slope, where(nonzero(values), slope, full(INFINITE)))
+            growth = larger(growth, absolute(values) - most)
+            most = larger(absolute(values), most)
+            stake = _stakes(router, block, width, i, values, most, slope)
             scaled = where(greater(most, zero), values / most, zero)
             store(work, out + i, stake)
             store(work, product + out + i, stake * values)
             store(work, square + out + i, scaled * scaled)
     s = q = ZERO
     if not fresh:
-        s += work[product + one]
-        q += work[square + one]
-        s += work[product + width + one]
-        q += work[square + width + one]
+        s, q = s + work[product + one], q + work[square + one]
+        s, q = s + work[product + width + one], q + work[square + width + one]
     for i in range(one):
-        s += work[product + i]
-        q += work[square + i]
+        s, q = s + work[product + i], q + work[square + i]
     if fresh:
-        s += work[product + width + one]
-        q += work[square + width + one]
-        s += work[product + one]
-        q += work[square + one]
+        s, q = s + work[product + width + one], q + work[square + width + one]
+        s, q = s + work[product + one], q + work[square + one]
     for i in range(one):
-        s += work[product + width + i]
-        q += work[square + width + i]
+        s, q = s + work[product + width + i], q + work[square + width + i]
     count.norms += np.float64(weight) * np.float64(q)
     count.weights += np.float64(weight)
     average = np.float32((count.norms + 1e-6) / count.weights)
-    p = s / average
-    p = count.highest if p > count.highest else (count.lowest if p < count.lowest else p)
-    p = ZERO if np.isnan(p) else p
-    update = TWO * (p - label) * weight
-    size = abs(update)
-    # Greatest x and slopes, where they rise
-    for half in range(2):
-        block = own if half else 0
-        out = width if half else 0
-        for i in range(0, width, LANES):
-            values = load(x, i)
-            most, slope = load(router, block + 3 * width + i), load(router, block + 5 * width + i)
-            steep = greater(where(nonzero(values), full(size), zero), slope)
-            if any_of(steep) or any_of(greater(absolute(values), most)):
-                most = larger(absolute(values), most)
-                slope = where(steep, full(max(size, ONE)), slope)
+    update = TWO * (clipped(s / average, count) - label) * weight
+    if any_of(greater(full(abs(update)), least_slope)) or any_of(greater(growth, zero)):
+        slopes = full(max(abs(update), ONE))
+        for half in range(2):
+            block, out = own if half else 0, width if half else 0
+            for i in range(0, width, LANES):
+                values, slope = load(x, i), load(router, block + 5 * width + i)
+                most = larger(absolute(values), load(router, block + 3 * width + i))
+                steeper = where(nonzero(values), full(abs(update)), zero)
+                slope = where(greater(steeper, slope), slopes, slope)
                 store(router, block + 3 * width + i, most)
                 store(router, block + 5 * width + i, slope)
-                most_slope = where(nonzero(values), slope * most, zero)
-                stake = (four + load(router, block + 4 * width + i)) / (
-                    most_slope * (most_slope + load(router, block + 2 * width + i))
-                )
-                stake = where(greater(most_slope, zero), stake * load(router, block + width + i), zero)
-                store(work, out + i, stake)
+                store(work, out + i, _stakes(router, block, width, i, values, most, slope))
     sums, sizes = zero, zero
-    updates, averages = full(update), full(average)
     for half in range(2):
-        block = own if half else 0
-        out = width if half else 0
+        block, out = own if half else 0, width if half else 0
         for i in range(0, width, LANES):
             values, stake = load(x, i), load(work, out + i)
-            gradient = updates * values
-            w = where(nonzero(values), stake / averages, load(router, block + i))
+            gradient = full(update) * values
+            w = where(nonzero(values), stake / full(average), load(router, block + i))
             store(router, block + i, w)
             store(router, block + width + i, load(router, block + width + i) - gradient)
             store(router, block + 2 * width + i, load(router, block + 2 * width + i) + absolute(gradient))
             store(router, block + 4 * width + i, load(router, block + 4 * width + i) - gradient * stake)
-            term = w * values
-            sums = sums + term
-            sizes = sizes + absolute(term)
-    return goes_left(total(sums), rounding * total(sizes), router, own, x, one, fresh)
+            sums = sums + w * values
+            sizes = sizes + absolute(w * values)
+    s = total(sums)
+    if not abs(s) > config.rounding * total(sizes):
+        s = _in_order(router, own, x, one, fresh)
+    return s < ZERO

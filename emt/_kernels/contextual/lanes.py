@@ -15,7 +15,10 @@ from numba import types
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-__all__ = ["LANES", "absolute", "any_of", "full", "greater", "larger", "load", "nonzero", "store", "total", "where"]
+__all__ = [
+    *("LANES", "absolute", "any_of", "full", "greater", "larger"),
+    *("load", "nonzero", "smaller", "store", "total", "where"),
+]
 
 LANES = 8
 VECTOR, INTEGERS, BITS = (ir.VectorType(kind, LANES) for kind in (ir.FloatType(), ir.IntType(32), ir.IntType(1)))
@@ -128,6 +131,16 @@ def larger(_: Any, one: Any, other: Any) -> Any:
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.select(builder.fcmp_ordered(">", *arguments), *arguments)
+
+    return lanes(lanes, lanes), code
+
+
+@intrinsic
+def smaller(_: Any, one: Any, other: Any) -> Any:
+    """Return one where it is less than the other, else the other."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.select(builder.fcmp_ordered("<", *arguments), *arguments)
 
     return lanes(lanes, lanes), code
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from emt._kernels.compile import njit_strict
-from emt._kernels.contextual.state import FIELDS, Examples, Tables
+from emt._kernels.contextual.balance import clipped, decided, side
+from emt._kernels.contextual.state import FIELDS, NONE, Examples, Tables
 
-__all__ = ["flatten", "list_features", "predict_listed", "sort_namespaces", "train_listed"]
+__all__ = ["flatten", "list_features", "listed_says_left", "route_listed", "sort_namespaces", "train_listed"]
 
 ZERO, ONE, TWO, FOUR = np.float32(0), np.float32(1), np.float32(2), np.float32(4)
 
@@ -90,12 +91,31 @@ def flatten(examples: Examples, row: int) -> None:
 
 
 @njit_strict
-def predict_listed(router: np.ndarray, features: np.ndarray, n: int) -> np.float32:
-    """Return <w, x>, not clipped."""
+def _weigh(router: np.ndarray, features: np.ndarray, n: int) -> np.float32:
+    """Return <w, x>."""
     s = ZERO
     for k in range(n):
         s += router[FIELDS * features[k].slot] * features[k].value
     return s
+
+
+@njit_strict
+def listed_says_left(router: np.ndarray, features: np.ndarray, memory: Any) -> bool:
+    """Return whether a router sends a memory left."""
+    return _weigh(router, features, memory.length) < ZERO
+
+
+@njit_strict
+def route_listed(nodes: np.ndarray, routers: np.ndarray, features: np.ndarray, memory: Any, node: int) -> int:
+    """Write the path of an example from a node to its leaf, and return its length."""
+    length = 1
+    nodes[0].path = node
+    while nodes[node].left != NONE:
+        here = nodes[node]
+        node = here.left if listed_says_left(routers[node], features, memory) else here.right
+        nodes[length].path = node
+        length += 1
+    return length
 
 
 @njit_strict
@@ -106,16 +126,23 @@ def _stake(z: np.float32, turnover: np.float32, most: np.float32, wealth: np.flo
 
 @njit_strict
 def train_listed(
+    here: Any,
     router: np.ndarray,
     features: np.ndarray,
-    n: int,
-    shared: bool,
+    memory: Any,
     label: np.float32,
     weight: np.float32,
+    config: Any,
     count: Any,
     work: np.ndarray,
 ) -> bool:
-    """Learn a label; return whether the router now says left."""
+    """Train a node's router on a label (0: on the one that the node chooses); return whether it now says left."""
+    n = memory.length
+    if label == ZERO:
+        ratio = here.n_left / (here.n_right + 0.1)
+        label = decided(ratio, config)
+        if label == ZERO:
+            label = side(ratio, _weigh(router, features, n), config, count)
     count.lowest, count.highest = min(count.lowest, label), max(count.highest, label)
     if not weight > ZERO:  # not a number, where a node's counts are
         return False
@@ -131,16 +158,13 @@ def train_listed(
     count.norms += np.float64(weight) * np.float64(q)
     count.weights += np.float64(weight)
     average = np.float32((count.norms + 1e-6) / count.weights)
-    p = s / average
-    p = count.highest if p > count.highest else (count.lowest if p < count.lowest else p)
-    p = ZERO if np.isnan(p) else p
-    update = TWO * (p - label) * weight
+    update = TWO * (clipped(s / average, count) - label) * weight
     size, sum_after = abs(update), ZERO
     for k in range(n):
         at, x, stake = FIELDS * features[k].slot, features[k].value, work[k]
         if abs(x) > router[at + 3]:
             router[at + 3] = abs(x)
-        if size > router[at + 5] or shared:
+        if size > router[at + 5] or config.shared:
             router[at + 5] = max(size, ONE) if size > router[at + 5] else router[at + 5]
             stake = _stake(router[at + 1], router[at + 2], router[at + 5] * router[at + 3], router[at + 4])
         gradient = update * x
@@ -149,6 +173,6 @@ def train_listed(
         router[at + 4] -= gradient * stake
         router[at] = stake / average
         sum_after += router[at] * x
-    if shared:  # a weight may have changed again after it was added
-        sum_after = predict_listed(router, features, n)
+    if config.shared:  # a weight may have changed again after it was added
+        sum_after = _weigh(router, features, n)
     return sum_after < ZERO

@@ -114,6 +114,7 @@ class ContextualTree(NamedTuple):
     examples: Examples
     tables: Tables
     candidates: np.ndarray
+    found: np.ndarray  # the memory that is retrieved for each action
     spread: np.ndarray  # a query by slot
     work: np.ndarray
 
@@ -161,6 +162,7 @@ def allocate(
         ),
         tables=Tables(slots, _order(slots) if dense else np.zeros((0, 0), np.int32)),
         candidates=np.zeros(n_rows, CANDIDATE),
+        found=np.zeros(n_actions, np.int64),
         spread=np.zeros(0 if dense else n_slots, np.float32),
         work=np.zeros(3 * max(2 * width, n_features), np.float32),
     )
@@ -196,7 +198,7 @@ def _new_nodes(n: int) -> np.ndarray:
 
 @njit
 def has_room(tree: ContextualTree) -> bool:
-    """Return whether one more example can be learned: a row is left after it, and nodes for as many splits as it may bring."""
+    """Return whether one more example can be learned: a row is left after it, and nodes for its splits and dreams."""
     config, count = tree.config, tree.count
     n_nodes = min(count.nodes + 2 * (1 + config.dreams), config.max_nodes)
     return count.memories + 1 < len(tree.examples.memory) and n_nodes <= len(tree.nodes)
