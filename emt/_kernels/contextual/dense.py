@@ -17,7 +17,7 @@ from emt._kernels.contextual.balance import clipped, decided, side
 from emt._kernels.contextual.lanes import (
     LANES,
     absolute,
-    any_of,
+    bits,
     full,
     greater,
     larger,
@@ -84,7 +84,7 @@ def route_dense(
     """
     own, length = FIELDS * len(x) * (1 + action), 1
     nodes[0].path = node
-    while nodes[node].left != NONE:
+    while nodes[node].child != NONE:
         here, router = nodes[node], routers[node]
         if here.weighed != query:
             sums, sizes = _weigh(router, 0, x, full(ZERO), full(ZERO))
@@ -93,7 +93,7 @@ def route_dense(
         s = here.sum + total(sums)
         if not abs(s) > config.rounding * (here.sizes + total(sizes)):
             s = _in_order(router, own, x, config.n_numeric, True)
-        node = here.left if s < ZERO else here.right
+        node = here.child + (0 if s < ZERO else 1)
         nodes[length].path = node
         length += 1
     return length
@@ -170,7 +170,7 @@ def train_dense(
     count.weights += np.float64(weight)
     average = np.float32((count.norms + 1e-6) / count.weights)
     update = TWO * (clipped(s / average, count) - label) * weight
-    if any_of(greater(full(abs(update)), least_slope)) or any_of(greater(growth, zero)):
+    if bits(greater(full(abs(update)), least_slope)) or bits(greater(growth, zero)):
         slopes = full(max(abs(update), ONE))
         for half in range(2):
             block, out = own if half else 0, width if half else 0

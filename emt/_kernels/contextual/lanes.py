@@ -16,8 +16,8 @@ from numba.core.typing.templates import ConcreteTemplate, infer_global, signatur
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
 __all__ = [
-    *("LANES", "absolute", "any_of", "full", "greater", "larger"),
-    *("load", "nonzero", "smaller", "store", "total", "where"),
+    *("LANES", "absolute", "bits", "equal", "full", "greater", "larger"),
+    *("largest", "load", "nonzero", "smaller", "store", "total", "where"),
 ]
 
 LANES = 8
@@ -116,6 +116,16 @@ def greater(_: Any, one: Any, other: Any) -> Any:
 
 
 @intrinsic
+def equal(_: Any, one: Any, other: Any) -> Any:
+    """Return where one = other."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fcmp_ordered("==", *arguments)
+
+    return mask(lanes, lanes), code
+
+
+@intrinsic
 def nonzero(_: Any, values: Any) -> Any:
     """Return where values are not 0."""
 
@@ -156,14 +166,36 @@ def where(_: Any, condition: Any, yes: Any, no: Any) -> Any:
 
 
 @intrinsic
-def any_of(_: Any, condition: Any) -> Any:
-    """Return whether a condition holds anywhere."""
+def bits(_: Any, condition: Any) -> Any:
+    """Return a number whose bits say where a condition holds; 0 if nowhere."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        bits = builder.bitcast(arguments[0], ir.IntType(LANES))
-        return builder.icmp_unsigned("!=", bits, ir.IntType(LANES)(0))
+        return builder.zext(builder.bitcast(arguments[0], ir.IntType(LANES)), ir.IntType(64))
 
-    return types.boolean(mask), code
+    return types.int64(mask), code
+
+
+def _folded(builder: Any, vector: Any, fold: Any) -> Any:
+    """Return what becomes of the eight when halves, quarters and pairs are folded."""
+    n = LANES
+    while n > 1:
+        n //= 2
+        kind = ir.VectorType(ir.IntType(32), n)
+        halves = [
+            builder.shuffle_vector(vector, vector, ir.Constant(kind, list(range(start, start + n)))) for start in (0, n)
+        ]
+        vector = fold(*halves)
+    return builder.extract_element(vector, ir.IntType(32)(0))
+
+
+@intrinsic
+def largest(_: Any, values: Any) -> Any:
+    """Return the largest of the eight."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _folded(builder, *arguments, lambda a, b: builder.select(builder.fcmp_ordered(">", a, b), a, b))
+
+    return types.float32(lanes), code
 
 
 @intrinsic
@@ -171,16 +203,6 @@ def total(_: Any, values: Any) -> Any:
     """Return the sum of the eight: of halves, of quarters, of pairs."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        (vector,) = arguments
-        n = LANES
-        while n > 1:
-            n //= 2
-            kind = ir.VectorType(ir.IntType(32), n)
-            halves = [
-                builder.shuffle_vector(vector, vector, ir.Constant(kind, list(range(start, start + n))))
-                for start in (0, n)
-            ]
-            vector = builder.fadd(*halves)
-        return builder.extract_element(vector, ir.IntType(32)(0))
+        return _folded(builder, *arguments, builder.fadd)
 
     return types.float32(lanes), code

@@ -87,7 +87,7 @@ def flatten(examples: Examples, row: int) -> None:
     norm = ZERO
     for k in range(last + 1):
         norm += flat[k].value * flat[k].value
-    memory.flat_length, memory.norm = last + 1, norm
+    memory.flat_length, examples.link[row].norm = last + 1, norm
 
 
 @njit_strict
@@ -110,9 +110,9 @@ def route_listed(nodes: np.ndarray, routers: np.ndarray, features: np.ndarray, m
     """Write the path of an example from a node to its leaf, and return its length."""
     length = 1
     nodes[0].path = node
-    while nodes[node].left != NONE:
+    while nodes[node].child != NONE:
         here = nodes[node]
-        node = here.left if listed_says_left(routers[node], features, memory) else here.right
+        node = here.child + (0 if listed_says_left(routers[node], features, memory) else 1)
         nodes[length].path = node
         length += 1
     return length

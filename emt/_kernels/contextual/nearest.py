@@ -8,71 +8,96 @@ taken at once.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from emt._kernels.compile import njit_strict
-from emt._kernels.contextual.lanes import LANES, full, load, total
+from emt._kernels.compile import njit, njit_strict
+from emt._kernels.contextual.lanes import LANES, bits, equal, full, greater, larger, largest, load, total, where
 from emt._kernels.contextual.listed import flatten, list_features
-from emt._kernels.contextual.state import NONE, ContextualTree
+from emt._kernels.contextual.state import NONE, Candidates, ContextualTree, Examples
 
 __all__ = ["dense_norm", "nearest"]
 
-ZERO, ONE = np.float32(0), np.float32(1)
+ZERO, ONE, TWO = np.float32(0), np.float32(1), np.float32(2)
+ALL = 2**LANES - 1  # the bits of all lanes
 
 
 @njit_strict
 def nearest(tree: ContextualTree, leaf: int, row: int, action: int) -> int:
     """Return the memory of a leaf that is most similar to the example in a row, taken with this action."""
-    config, candidates = tree.config, tree.candidates
-    if tree.nodes[leaf].size == 0:
+    node, config = tree.nodes[leaf], tree.config
+    if node.size == 0:
         return NONE
     if config.shared:
         return _first_best(tree, leaf, row, action)
-    start = _scan(tree, leaf, row)
-    best = second = np.float32(-np.inf)
-    at = start
-    for k in range(start, start + tree.nodes[leaf].size):
-        score = candidates[k].similarity
-        score = score + score if candidates[k].action == action else score
-        if score > best:
-            best, second, at = score, best, k
-        elif score > second:
-            second = score
-    if config.n_numeric == 0 or best - second > _margin(tree, row):
-        return candidates[at].memory
-    return _first_best_of(tree, start, tree.nodes[leaf].size, row, action, best - _margin(tree, row))
+    if node.scanned != tree.count.query:
+        _scan(node, tree.candidates, tree.examples, row, tree.count)
+    margin = ZERO
+    if config.n_numeric:  # else all numbers are whole, and sums exact
+        size = ONE + tree.examples.memory[row].square
+        margin = TWO * config.rounding * np.sqrt(size + size)
+    at, least = _best(tree.candidates, node.start, node.size, np.float32(action), margin)
+    if at != NONE:
+        return tree.candidates.memory[at]
+    return _first_best_of(tree, node.start, node.size, row, action, least)
 
 
 @njit_strict
-def _margin(tree: ContextualTree, row: int) -> np.float32:
-    """Return how far two scores must be apart for rounding not to matter."""
-    size = ONE + tree.examples.memory[row].square + np.float32(tree.examples.codes.shape[1])
-    return np.float32(2) * tree.config.rounding * np.sqrt(size + size)
+def _best(candidates: Candidates, start: int, n: int, action: np.float32, margin: np.float32) -> tuple[int, np.float32]:
+    """Return the best candidate, or NONE if others are as good within the margin; and the least such score.
+
+    Without a margin, the first of several that are equal is the best.
+    """
+    actions, similarity, same = candidates.action, candidates.similarity, full(action)
+    best = full(np.float32(-np.inf))
+    for k in range(start, start + n, LANES):
+        score = load(similarity, k)
+        best = larger(where(equal(load(actions, k), same), score + score, score), best)
+    least, at = largest(best) - margin, NONE
+    for k in range(start, start + n, LANES):
+        score = load(similarity, k)
+        score = where(equal(load(actions, k), same), score + score, score)
+        near = ALL ^ bits(greater(full(least), score))
+        if near:
+            if margin > ZERO and (at != NONE or near & (near - 1)):
+                return NONE, least
+            first = k
+            while not near & 1:
+                near, first = near >> 1, first + 1
+            if at == NONE:
+                at = first
+    return at, least
 
 
 @njit_strict
-def _scan(tree: ContextualTree, leaf: int, row: int) -> int:
-    """List a leaf's memories with their inner products <x, x'> + 1 over their norms, once per query; return where."""
-    node, count, candidates, examples = tree.nodes[leaf], tree.count, tree.candidates, tree.examples
-    if node.scanned == count.query:
-        return node.start
+def _scan(node: Any, candidates: Candidates, examples: Examples, row: int, count: Any) -> None:
+    """List a leaf's memories with their inner products <x, x'> + 1 over their norms."""
     start, m = count.used, node.first
-    x, codes = examples.x[row], examples.codes[row]
-    for k in range(start, start + node.size):
-        memory = examples.memory[m]
-        y, theirs = examples.x[m], examples.codes[m]
+    x, codes, end = examples.x[row], examples.codes[row], start + node.size
+    for k in range(start, end):
+        link, y = examples.link[m], examples.x[m]
         sums = full(ZERO)
         for i in range(0, len(x), LANES):
             sums = sums + load(x, i) * load(y, i)
-        n_same = np.int32(0)
-        for j in range(len(codes)):
-            n_same += np.int32(codes[j] == theirs[j])
-        candidates[k].memory, candidates[k].action = m, memory.action
-        candidates[k].similarity = (total(sums) + np.float32(n_same)) * memory.inverse
-        m = memory.next
+        product = total(sums)
+        if len(codes):
+            product += np.float32(_n_equal(codes, examples.codes[m]))
+        candidates.memory[k], candidates.action[k] = m, np.float32(link.action)
+        candidates.similarity[k] = product * link.inverse
+        m = link.next
     node.scanned, node.start = count.query, start
-    count.used = start + node.size
-    return start
+    count.used = -(-end // LANES) * LANES
+    for k in range(end, count.used):
+        candidates.similarity[k] = -np.inf
+
+
+@njit
+def _n_equal(codes: np.ndarray, theirs: np.ndarray) -> int:
+    n = np.int32(0)
+    for j in range(len(codes)):
+        n += np.int32(codes[j] == theirs[j])
+    return n
 
 
 @njit_strict
@@ -93,11 +118,11 @@ def _first_best_of(tree: ContextualTree, start: int, n: int, row: int, action: i
         norm = dense_norm(x, order[1 + action])
     else:
         _spread(tree, row, action)
-        norm = examples.memory[row].norm
+        norm = examples.link[row].norm
     found, best = NONE, np.float32(-np.inf)
     for k in range(start, start + n):
-        score, m = candidates[k].similarity, candidates[k].memory
-        same = candidates[k].action == action
+        score, m = candidates.similarity[k], candidates.memory[k]
+        same = examples.link[m].action == action
         score = score + score if same else score
         if score < least:
             continue
@@ -109,7 +134,7 @@ def _first_best_of(tree: ContextualTree, start: int, n: int, row: int, action: i
                 product += x[columns[i]] * y[columns[i]]
         else:
             product = _meet(tree, m)
-        score = product / (norm * examples.memory[m].norm) ** config.half
+        score = product / (norm * examples.link[m].norm) ** config.half
         if score > best:
             found, best = m, score
     if not config.dense:
@@ -122,13 +147,13 @@ def _first_best(tree: ContextualTree, leaf: int, row: int, action: int) -> int:
     """Return the first best of a leaf's memories by VW's sums."""
     examples = tree.examples
     _spread(tree, row, action)
-    norm = examples.memory[row].norm
+    norm = examples.link[row].norm
     found, best, m = NONE, np.float32(-np.inf), tree.nodes[leaf].first
     while m != NONE:
-        score = _meet(tree, m) / (norm * examples.memory[m].norm) ** tree.config.half
+        score = _meet(tree, m) / (norm * examples.link[m].norm) ** tree.config.half
         if score > best:
             found, best = m, score
-        m = examples.memory[m].next
+        m = examples.link[m].next
     _gather(tree, row)
     return found
 

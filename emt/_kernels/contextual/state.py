@@ -55,8 +55,7 @@ COUNT = [
 ]
 
 NODE = [
-    ("left", "i4"),  # NONE in a leaf
-    ("right", "i4"),
+    ("child", "i4"),  # the left one, NONE in a leaf; the right one is the next
     ("first", "i4"),  # a leaf's memories, a linked list
     ("last", "i4"),
     ("size", "i4"),
@@ -70,19 +69,23 @@ NODE = [
     ("start", "i4"),  # of the leaf's candidates
 ]
 
+#: What a walk through a leaf looks at.
+LINK = [
+    ("next", "i4"),
+    ("action", "i4"),
+    ("inverse", "f4"),
+    ("norm", "f4"),
+]  # 1 / |f|, |f|^2 in the order of the buckets
+
 MEMORY = [
     ("label", "f8"),  # the reward
     ("action", "i4"),
-    ("next", "i4"),  # in its leaf
     ("fresh", "?"),  # does VW go through x, a, 1, xa, or, once the scorer was trained on it, through 1, a, x, xa?
     ("length", "i4"),  # of the lists
     ("flat_length", "i4"),
     ("square", "f4"),  # |x|^2, in the order of the columns
-    ("norm", "f4"),  # |f|^2, in the order of the buckets
-    ("inverse", "f4"),  # 1 / |f|
 ]
 
-CANDIDATE = [("memory", "i4"), ("action", "i4"), ("similarity", "f4")]
 FEATURE = [("slot", "i4"), ("value", "f4")]
 
 
@@ -90,10 +93,19 @@ class Examples(NamedTuple):
     """The memories, one row each."""
 
     memory: np.ndarray
+    link: np.ndarray
     x: np.ndarray  # numeric coordinates, 1, padding
     codes: np.ndarray
     features: np.ndarray  # as routers see them: slots and values in VW's order
     flat: np.ndarray  # as a retrieval sees them: sorted by slot, equal ones summed
+
+
+class Candidates(NamedTuple):
+    """The memories of the leaves that were scanned for a query, each leaf's filled up to whole lanes."""
+
+    memory: np.ndarray
+    action: np.ndarray
+    similarity: np.ndarray
 
 
 class Tables(NamedTuple):
@@ -113,7 +125,7 @@ class ContextualTree(NamedTuple):
     greatest: np.ndarray  # |z| of the scorer's features
     examples: Examples
     tables: Tables
-    candidates: np.ndarray
+    candidates: Candidates
     found: np.ndarray  # the memory that is retrieved for each action
     spread: np.ndarray  # a query by slot
     work: np.ndarray
@@ -155,13 +167,14 @@ def allocate(
         greatest=np.zeros((1 + n_actions) * width if dense else n_slots, np.float32),
         examples=Examples(
             memory=np.zeros(n_rows, MEMORY),
+            link=np.zeros(n_rows, LINK),
             x=np.zeros((n_rows, width), np.float32),
             codes=np.zeros((n_rows, n_codes), np.int32),
             features=np.zeros((n_rows, n_listed), FEATURE),
             flat=np.zeros((n_rows, n_listed), FEATURE),
         ),
         tables=Tables(slots, _order(slots) if dense else np.zeros((0, 0), np.int32)),
-        candidates=np.zeros(n_rows, CANDIDATE),
+        candidates=_room(n_rows, n_actions),
         found=np.zeros(n_actions, np.int64),
         spread=np.zeros(0 if dense else n_slots, np.float32),
         work=np.zeros(3 * max(2 * width, n_features), np.float32),
@@ -191,7 +204,7 @@ def _order(slots: np.ndarray) -> np.ndarray:
 
 def _new_nodes(n: int) -> np.ndarray:
     nodes = np.zeros(n, NODE)
-    nodes["left"] = nodes["right"] = nodes["first"] = nodes["last"] = NONE
+    nodes["child"] = nodes["first"] = nodes["last"] = NONE
     nodes["n_left"] = nodes["n_right"] = EMPTY
     return nodes
 
@@ -213,7 +226,13 @@ def grow(tree: ContextualTree) -> ContextualTree:
         return tree._replace(nodes=nodes, routers=_lengthen(tree.routers, n_nodes))
     rows = 2 * len(tree.examples.memory)
     examples = Examples(*(_lengthen(array, rows) for array in tree.examples))
-    return tree._replace(examples=examples, candidates=_lengthen(tree.candidates, rows))
+    return tree._replace(examples=examples, candidates=_room(rows, int(tree.config["n_actions"])))
+
+
+def _room(n_rows: int, n_actions: int) -> Candidates:
+    """Return room for all memories, and for what fills up a leaf per action and one more."""
+    n = n_rows + LANES * (n_actions + 1)
+    return Candidates(np.zeros(n, np.int32), np.zeros(n, np.float32), np.zeros(n, np.float32))
 
 
 def _lengthen(array: np.ndarray, length: int) -> np.ndarray:

@@ -48,16 +48,18 @@ def learn(
     new = _begin(tree, numeric, codes)
     memory = tree.examples.memory[new]
     memory.label, memory.action, memory.fresh = reward, action, True
+    link = tree.examples.link[new]
+    link.action = action
     if tree.config.dense:
-        memory.norm = dense_norm(tree.examples.x[new], tree.tables.order[1 + action])
+        link.norm = dense_norm(tree.examples.x[new], tree.tables.order[1 + action])
     else:
         list_features(tree.examples, tree.tables, new, action, tree.config.n_numeric)
         flatten(tree.examples, new)
-    memory.inverse = ONE / np.sqrt(memory.norm)
+    link.inverse = ONE / np.sqrt(link.norm)
     _learn_from_query(tree, new)
     tree.count.memories += 1
     for k in range(1 + tree.config.dreams):
-        row = new if k == 0 else _take_out(tree.nodes, tree.examples.memory, tree.count)
+        row = new if k == 0 else _take_out(tree.nodes, tree.examples.link, tree.count)
         if row != NONE:
             leaf = _insert(tree, row)
             if tree.nodes[leaf].size >= tree.config.max_leaf and tree.count.nodes + 2 <= tree.config.max_nodes:
@@ -111,15 +113,15 @@ def _learn_from_query(tree: ContextualTree, new: int) -> None:
     if length == 1:
         return
     node = nodes[index(tree.count, length)].path
-    if nodes[node].left == NONE:
+    if nodes[node].child == NONE:
         if nodes[node].size > 0:
             m = nodes[node].first
             for _ in range(index(tree.count, nodes[node].size)):
-                m = memory[m].next
+                m = tree.examples.link[m].next
             train_scorer(tree, new, m, ONE)
         return
     right = uniform(tree.count) < np.float32(0.5)
-    depth = _route(tree, new, action, nodes[node].right if right else nodes[node].left)
+    depth = _route(tree, new, action, nodes[node].child + (1 if right else 0))
     m = nearest(tree, nodes[depth - 1].path, new, action)
     gain = 0.0
     if m != NONE:
@@ -151,20 +153,20 @@ def _insert(tree: ContextualTree, row: int) -> int:
         here = tree.nodes[node]
         left = _train(tree, node, row, ZERO, ONE)
         _count(here, left, 1.0)
-        if here.left == NONE:
+        if here.child == NONE:
             break
-        node = here.left if left else here.right
-    _append(here, tree.examples.memory, row)
+        node = here.child + (0 if left else 1)
+    _append(here, tree.examples.link, row)
     return node
 
 
 @njit_inline
-def _append(leaf: Any, memory: np.ndarray, row: int) -> None:
-    memory[row].next = NONE
+def _append(leaf: Any, link: np.ndarray, row: int) -> None:
+    link[row].next = NONE
     if leaf.size == 0:
         leaf.first = row
     else:
-        memory[leaf.last].next = row
+        link[leaf.last].next = row
     leaf.last = row
     leaf.size += 1
 
@@ -178,26 +180,26 @@ def _split(tree: ContextualTree, leaf: int) -> None:
     count.nodes += 2
     router = tree.routers[leaf]
     while m != NONE:
-        after = memory[m].next
+        after = tree.examples.link[m].next
         if tree.config.dense:
             left = dense_says_left(router, tree.examples.x[m], memory[m], tree.config)
         else:
             left = listed_says_left(router, tree.examples.features[m], memory[m])
         child = children if left else children + 1
-        _append(nodes[child], memory, m)
+        _append(nodes[child], tree.examples.link, m)
         _count(nodes[child], _train(tree, child, m, ZERO, ONE), 1.0)
         m = after
-    node.left, node.right = children, children + 1
+    node.child = children
     node.first, node.last, node.size = NONE, NONE, 0
     node.n_left = max(np.float64(nodes[children].size), 0.001)
     node.n_right = max(np.float64(nodes[children + 1].size), 0.001)
 
 
 @njit_strict
-def _take_out(nodes: np.ndarray, memory: np.ndarray, count: Any) -> int:
+def _take_out(nodes: np.ndarray, link: np.ndarray, count: Any) -> int:
     """Take a random memory out of a leaf that is reached at random; return it, or NONE where the leaf is empty."""
     node = 0
-    while nodes[node].left != NONE:
+    while nodes[node].child != NONE:
         here = nodes[node]
         if here.n_left < 1:
             left = False
@@ -206,17 +208,17 @@ def _take_out(nodes: np.ndarray, memory: np.ndarray, count: Any) -> int:
         else:
             left = np.float64(uniform(count)) < here.n_left / (here.n_right + here.n_left)
         _count(here, left, -1.0)
-        node = here.left if left else here.right
+        node = here.child + (0 if left else 1)
     leaf = nodes[node]
     if leaf.size == 0:
         return NONE
     m, before = leaf.first, NONE
     for _ in range(index(count, leaf.size)):
-        before, m = m, memory[m].next
+        before, m = m, link[m].next
     if before == NONE:
-        leaf.first = memory[m].next
+        leaf.first = link[m].next
     else:
-        memory[before].next = memory[m].next
+        link[before].next = link[m].next
     if leaf.last == m:
         leaf.last = before
     leaf.size -= 1
