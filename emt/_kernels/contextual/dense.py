@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from emt._kernels.compile import njit_inline, njit_strict
-from emt._kernels.contextual.balance import clipped, decided, side
+from emt._kernels.contextual.balance import clipped, likely_side, side, tilt
 from emt._kernels.contextual.lanes import (
     LANES,
     absolute,
@@ -127,15 +127,15 @@ def train_dense(
     own = FIELDS * width * (1 + memory.action)
     zero = full(ZERO)
     if label == ZERO:
-        ratio = here.n_left / (here.n_right + 0.1)
-        label = decided(ratio, config)
-        if label == ZERO:
+        tilted = tilt(here)
+        if abs(tilted) > config.tilt:
+            label = ONE if tilted > 0 else -ONE
+        else:
             sums, sizes = _weigh(router, 0, x, zero, zero)
             sums, sizes = _weigh(router, own, x, sums, sizes)
-            s, error = total(sums), config.rounding * total(sizes)
-            label = side(ratio, s - error, config, count)
-            if label != side(ratio, s + error, config, count) or not error < INFINITE:
-                label = side(ratio, _in_order(router, own, x, one, fresh), config, count)
+            label = likely_side(tilted, total(sums), config.rounding * total(sizes), config, count)
+            if label == ZERO:
+                label = side(here, _in_order(router, own, x, one, fresh), config, count)
     count.lowest, count.highest = min(count.lowest, label), max(count.highest, label)
     if not weight > ZERO:  # not a number, where a node's counts are
         return False

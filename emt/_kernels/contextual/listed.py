@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from emt._kernels.compile import njit_strict
-from emt._kernels.contextual.balance import clipped, decided, side
+from emt._kernels.contextual.balance import clipped, side, tilt
 from emt._kernels.contextual.state import FIELDS, NONE, Examples, Tables
 
 __all__ = ["flatten", "list_features", "listed_says_left", "route_listed", "sort_namespaces", "train_listed"]
@@ -139,10 +139,11 @@ def train_listed(
     """Train a node's router on a label (0: on the one that the node chooses); return whether it now says left."""
     n = memory.length
     if label == ZERO:
-        ratio = here.n_left / (here.n_right + 0.1)
-        label = decided(ratio, config)
-        if label == ZERO:
-            label = side(ratio, _weigh(router, features, n), config, count)
+        tilted = tilt(here)
+        if abs(tilted) > config.tilt:
+            label = ONE if tilted > 0 else -ONE
+        else:
+            label = side(here, _weigh(router, features, n), config, count)
     count.lowest, count.highest = min(count.lowest, label), max(count.highest, label)
     if not weight > ZERO:  # not a number, where a node's counts are
         return False

@@ -35,8 +35,7 @@ CONFIG = [
     ("alpha", "f4"),
     ("dense", "?"),
     ("shared", "?"),  # do features share slots?
-    ("low", "f8"),  # ratios of a node's counts beyond which no prediction outweighs them
-    ("high", "f8"),
+    ("tilt", "f8"),  # of a node's counts, beyond which no prediction outweighs it
     ("rounding", "f4"),  # how far a sum may be from VW's, relative to the sum of sizes
     ("half", "f4"),  # an exponent that the compiler does not know, lest it take a square root, which rounds otherwise
 ]
@@ -160,7 +159,7 @@ def allocate(
     rounding = 2.2 * (n_features + 8) * 2.0**-24
     n_rows, n_nodes = n_memories + 2, min(max_nodes, 32 + 2 * dreams + n_memories // 16)
     tree = ContextualTree(
-        config=np.array([(*config, *_outweighed(single), rounding, 0.5)], CONFIG)[0],
+        config=np.array([(*config, _decisive_tilt(single), rounding, 0.5)], CONFIG)[0],
         count=np.array([(seed % 2**32, 0, 1, 0, 0, 0.0, 0.0, 0.0, 0.0)], COUNT)[0],
         nodes=_new_nodes(n_nodes),
         routers=np.zeros((n_nodes, FIELDS * ((1 + n_actions) * width if dense else n_slots)), np.float32),
@@ -182,15 +181,13 @@ def allocate(
     return tree
 
 
-def _outweighed(alpha: float) -> tuple[float, float]:
-    """Return the ratios of a node's counts beyond which its router is trained for balance, whatever it predicts.
+def _decisive_tilt(alpha: float) -> float:
+    """Return the tilt of a node's counts beyond which its router is trained for balance, whatever it predicts.
 
-    The balance's part in the decision is (1 - alpha) log2(ratio), the prediction's at most alpha.
+    The balance's part in the decision is (1 - alpha) log2(ratio of counts), the prediction's at most alpha.
     """
-    if alpha > 0.99:
-        return -1.0, math.inf
-    high = 2 ** (alpha / (1 - alpha)) * (1 + 1e-6)
-    return 1 / high, high
+    ratio = 2 ** (alpha / (1 - alpha)) if alpha < 0.99 else math.inf
+    return 2.0 if ratio == math.inf else (ratio - 1) / (ratio + 1) + 1e-6
 
 
 def _order(slots: np.ndarray) -> np.ndarray:

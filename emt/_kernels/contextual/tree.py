@@ -139,10 +139,12 @@ def _learn_from_query(tree: ContextualTree, new: int) -> None:
 
 
 @njit_inline
-def _count(node: Any, left: bool, number: float) -> None:
-    """Count an example that goes left, or right."""
-    node.n_left += number if left else 0.0
-    node.n_right += 0.0 if left else number
+def _count(node: Any, left: bool, number: int) -> int:
+    """Count an example that goes left, or right; return the child on that side. No branch: it could not be foreseen."""
+    went_left = np.int64(left)
+    node.n_left += number * went_left
+    node.n_right += number * (1 - went_left)
+    return node.child + 1 - went_left
 
 
 @njit_inline
@@ -152,10 +154,10 @@ def _insert(tree: ContextualTree, row: int) -> int:
     while True:
         here = tree.nodes[node]
         left = _train(tree, node, row, ZERO, ONE)
-        _count(here, left, 1.0)
+        child = _count(here, left, 1)
         if here.child == NONE:
             break
-        node = here.child + (0 if left else 1)
+        node = child
     _append(here, tree.examples.link, row)
     return node
 
@@ -187,7 +189,7 @@ def _split(tree: ContextualTree, leaf: int) -> None:
             left = listed_says_left(router, tree.examples.features[m], memory[m])
         child = children if left else children + 1
         _append(nodes[child], tree.examples.link, m)
-        _count(nodes[child], _train(tree, child, m, ZERO, ONE), 1.0)
+        _count(nodes[child], _train(tree, child, m, ZERO, ONE), 1)
         m = after
     node.child = children
     node.first, node.last, node.size = NONE, NONE, 0
@@ -201,25 +203,21 @@ def _take_out(nodes: np.ndarray, link: np.ndarray, count: Any) -> int:
     node = 0
     while nodes[node].child != NONE:
         here = nodes[node]
-        if here.n_left < 1:
-            left = False
-        elif here.n_right < 1:
-            left = True
+        if here.n_left < 1 or here.n_right < 1:
+            left = here.n_left >= 1
         else:
             left = np.float64(uniform(count)) < here.n_left / (here.n_right + here.n_left)
-        _count(here, left, -1.0)
-        node = here.child + (0 if left else 1)
+        node = _count(here, left, -1)
     leaf = nodes[node]
     if leaf.size == 0:
         return NONE
-    m, before = leaf.first, NONE
+    m, before = np.uint32(leaf.first), np.uint32(leaf.first)
     for _ in range(index(count, leaf.size)):
-        before, m = m, link[m].next
-    if before == NONE:
+        before, m = m, np.uint32(link[m].next)
+    link[before].next = link[m].next
+    if leaf.first == m:
         leaf.first = link[m].next
-    else:
-        link[before].next = link[m].next
     if leaf.last == m:
         leaf.last = before
     leaf.size -= 1
-    return m
+    return np.int64(m)
