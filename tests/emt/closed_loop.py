@@ -28,6 +28,15 @@ def synthetic(n_features, n_classes, n_rows, *, offset=0.0):
     return from_arrays(X, cluster % n_classes, name=f"synthetic-{n_features}-{n_classes}-{offset}")
 
 
+def many_levels():
+    """Two numeric columns, and twelve categorical ones whose levels and their products are more than VW's buckets."""
+    rng = np.random.default_rng(1)
+    label = np.arange(300) % 5
+    levels = np.stack([rng.permutation(300) for _ in range(12)], axis=1)
+    levels[:, 0] = 5 * rng.integers(0, 3, 300) + label
+    return from_arrays(np.hstack([rng.normal(size=(300, 2)), levels]), label, categorical=range(2, 14), name="levels")
+
+
 def codes(environment):
     return environment.categorical + offsets(environment.space.n_numeric, environment.space.n_levels)
 

@@ -1,0 +1,60 @@
+"""Eight numbers at a time round as one at a time."""
+
+import numba
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from emt._kernels.contextual.lanes import (
+    absolute,
+    bits,
+    equal,
+    full,
+    greater,
+    larger,
+    largest,
+    load,
+    nonzero,
+    smaller,
+    store,
+    total,
+    where,
+)
+
+eight = arrays(np.float32, 8, elements=st.floats(width=32, allow_nan=False))
+
+
+@numba.njit(error_model="numpy")
+def compute(a, b, out):
+    x, y = load(a, 0), load(b, 0)
+    results = (
+        x + y,
+        x - y,
+        x * y,
+        x / y,
+        absolute(x),
+        larger(x, y),
+        smaller(x, y),
+        where(greater(x, y), x, full(b[0])),
+    )
+    for k in range(len(results)):
+        store(out, 8 * k, results[k])
+    return total(x), largest(x), bits(nonzero(x)), bits(equal(x, y))
+
+
+@given(eight, eight)
+def test_arithmetic_is_numpys(a, b):
+    out = np.zeros(64, np.float32)
+    with np.errstate(all="ignore"):
+        expected = [a + b, a - b, a * b, a / b, abs(a), np.where(a > b, a, b), np.where(a < b, a, b)]
+        expected += [np.where(a > b, a, b[0])]
+        half = a[:4] + a[4:]
+        half = half[:2] + half[2:]
+        summed = half[0] + half[1]
+    found, most, present, same = compute(a, b, out)
+    np.testing.assert_array_equal(out, np.concatenate(expected))
+    np.testing.assert_array_equal(found, summed)
+    assert most == a.max()
+    assert present == sum(1 << k for k in range(8) if a[k] != 0)
+    assert same == sum(1 << k for k in range(8) if a[k] == b[k])

@@ -1,0 +1,14 @@
+import numpy as np
+import pytest
+
+from emt._kernels.contextual.merand import index, uniform
+from emt.reference.contextual import Random
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**32 - 1])
+def test_the_stream_is_the_plain_one(seed):
+    rng, plain = np.array([(seed,)], [("rng", "u8")])[0], Random(seed)
+    for n in range(1, 200):
+        assert uniform(rng) == plain.uniform()
+        assert index(rng, n) == plain.index(n) < n
+    assert int(rng["rng"]) == plain.state
