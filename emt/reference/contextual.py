@@ -95,11 +95,13 @@ class Coin:
         self.norms, self.weights = 0.0, 0.0  # N, T
         self.lowest, self.highest = np.float32(0), np.float32(0)
 
+    @np.errstate(all="ignore")
     def predict(self, function: int, features: list[Feature]) -> np.float32:
         """Return the prediction, clipped to the range of labels."""
         state, columns, x = self._look_up(function, features)
         return self._clip(total(state[0, columns] * x))
 
+    @np.errstate(all="ignore")  # the stake of a tiny feature may be infinite
     def learn(self, function: int, features: list[Feature], label: float, weight: np.float32) -> None:
         """Learn a label with an importance weight."""
         self.lowest, self.highest = min(self.lowest, np.float32(label)), max(self.highest, np.float32(label))
@@ -108,7 +110,8 @@ class Coin:
         state, columns, x = self._look_up(function, features)
         _, z, turnover, largest, wealth, slope = state[:, columns]
         largest = np.maximum(largest, abs(x))
-        self.norms += float(weight) * float(total((x / largest) ** 2))
+        scaled = np.divide(x, largest, out=np.zeros_like(x), where=largest > 0)
+        self.norms += float(weight) * float(total(scaled * scaled))
         self.weights += float(weight)
         average = np.float32((self.norms + 1e-6) / self.weights)
         prediction = self._clip(total(stake(z, turnover, largest, wealth, slope) * x) / average)
@@ -142,8 +145,7 @@ class Coin:
 def stake(z: Array, turnover: Array, largest: Array, wealth: Array, slope: Array) -> Array:
     """Return the bet on each feature: a share of its wealth."""
     most = slope * largest
-    with np.errstate(all="ignore"):
-        return np.where(most > 0, (np.float32(4) + wealth) / (most * (most + turnover)) * z, np.float32(0))
+    return np.where(most > 0, (np.float32(4) + wealth) / (most * (most + turnover)) * z, np.float32(0))
 
 
 def total(values: Any) -> np.float32:
@@ -243,7 +245,7 @@ class ContextualMemoryTree:
 
     def retrieve(self, leaf: Node, query: Example) -> Example | None:
         """Return the memory with the greatest cosine similarity, of several the first."""
-        best, most = None, -math.inf
+        best, most = None, np.float32(-np.inf)
         for memory in leaf.memories:
             products = [query.flat[bucket] * value for bucket, value in memory.flat.items() if bucket in query.flat]
             score = total(products) / (query.norm * memory.norm) ** HALF

@@ -12,7 +12,7 @@ import numpy as np
 
 from emt._kernels.compile import njit_strict
 
-__all__ = ["clipped", "likely_side", "side", "tilt"]
+__all__ = ["clipped", "is_left", "likely_side", "side", "tilt"]
 
 ZERO, ONE = np.float32(0), np.float32(1)
 LOG2 = np.log(2.0)
@@ -25,6 +25,12 @@ def clipped(prediction: np.float32, count: Any) -> np.float32:
     p = count.highest if prediction > count.highest else prediction
     p = count.lowest if p < count.lowest else p
     return ZERO if np.isnan(p) else p
+
+
+@njit_strict
+def is_left(prediction: np.float32, count: Any) -> bool:
+    """Return whether a prediction says left: within the range of labels, it is negative."""
+    return bool(prediction < ZERO and count.lowest < ZERO)
 
 
 @njit_strict

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from emt._kernels.compile import njit_inline, njit_strict
-from emt._kernels.contextual.balance import clipped, likely_side, side, tilt
+from emt._kernels.contextual.balance import clipped, is_left, likely_side, side, tilt
 from emt._kernels.contextual.lanes import (
     LANES,
     absolute,
@@ -37,9 +37,10 @@ ZERO, ONE, TWO, FOUR, INFINITE = np.float32(0), np.float32(1), np.float32(2), np
 
 @njit_inline
 def _weigh(router: np.ndarray, block: int, x: np.ndarray, sums: Any, sizes: Any) -> Any:
-    """Add <w, x> over a block, and the sizes of its terms, eight columns apart."""
+    """Add <w, x> over a block, and the sizes of its terms, eight columns apart; where x = 0, w need not be finite."""
     for i in range(0, len(x), LANES):
-        term = load(router, block + i) * load(x, i)
+        values = load(x, i)
+        term = where(nonzero(values), load(router, block + i) * values, full(ZERO))
         sums = sums + term
         sizes = sizes + absolute(term)
     return sums, sizes
@@ -53,17 +54,17 @@ def _in_order(router: np.ndarray, own: int, x: np.ndarray, one: int, fresh: bool
         s += router[one]
         s += router[own + one]
     for i in range(one):
-        s += router[i] * x[i]
+        s += router[i] * x[i] if x[i] != ZERO else ZERO
     if fresh:
         s += router[own + one]
         s += router[one]
     for i in range(one):
-        s += router[own + i] * x[i]
+        s += router[own + i] * x[i] if x[i] != ZERO else ZERO
     return s
 
 
 @njit_strict
-def dense_says_left(router: np.ndarray, x: np.ndarray, memory: Any, config: Any) -> bool:
+def dense_says_left(router: np.ndarray, x: np.ndarray, memory: Any, config: Any, count: Any) -> bool:
     """Return whether a router sends a memory left."""
     own = FIELDS * len(x) * (1 + memory.action)
     sums, sizes = _weigh(router, 0, x, full(ZERO), full(ZERO))
@@ -71,12 +72,12 @@ def dense_says_left(router: np.ndarray, x: np.ndarray, memory: Any, config: Any)
     s = total(sums)
     if not abs(s) > config.rounding * total(sizes):
         s = _in_order(router, own, x, config.n_numeric, memory.fresh)
-    return s < ZERO
+    return is_left(s, count)
 
 
 @njit_strict
 def route_dense(
-    nodes: np.ndarray, routers: np.ndarray, x: np.ndarray, action: int, node: int, config: Any, query: int
+    nodes: np.ndarray, routers: np.ndarray, x: np.ndarray, action: int, node: int, config: Any, count: Any
 ) -> int:
     """Write the path of a fresh example from a node to its leaf, and return its length.
 
@@ -86,14 +87,14 @@ def route_dense(
     nodes[0].path = node
     while nodes[node].child != NONE:
         here, router = nodes[node], routers[node]
-        if here.weighed != query:
+        if here.weighed != count.query:
             sums, sizes = _weigh(router, 0, x, full(ZERO), full(ZERO))
-            here.sum, here.sizes, here.weighed = total(sums), total(sizes), query
+            here.sum, here.sizes, here.weighed = total(sums), total(sizes), count.query
         sums, sizes = _weigh(router, own, x, full(ZERO), full(ZERO))
         s = here.sum + total(sums)
         if not abs(s) > config.rounding * (here.sizes + total(sizes)):
             s = _in_order(router, own, x, config.n_numeric, True)
-        node = here.child + (0 if s < ZERO else 1)
+        node = here.child + (0 if is_left(s, count) else 1)
         nodes[length].path = node
         length += 1
     return length
@@ -193,9 +194,10 @@ def train_dense(
             store(router, block + width + i, load(router, block + width + i) - gradient)
             store(router, block + 2 * width + i, load(router, block + 2 * width + i) + absolute(gradient))
             store(router, block + 4 * width + i, load(router, block + 4 * width + i) - gradient * stake)
-            sums = sums + w * values
-            sizes = sizes + absolute(w * values)
+            term = where(nonzero(values), w * values, zero)
+            sums = sums + term
+            sizes = sizes + absolute(term)
     s = total(sums)
     if not abs(s) > config.rounding * total(sizes):
         s = _in_order(router, own, x, one, fresh)
-    return s < ZERO
+    return is_left(s, count)

@@ -11,9 +11,9 @@ import operator
 from typing import Any
 
 from llvmlite import ir
-from numba import types
+from numba import extending, types
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, models, register_model
+from numba.extending import lower_builtin, models, register_model
 
 __all__ = [
     *("LANES", "absolute", "bits", "equal", "full", "greater", "larger"),
@@ -21,6 +21,7 @@ __all__ = [
 ]
 
 LANES = 8
+intrinsic: Any = extending.intrinsic  # what it makes is called without the first argument
 VECTOR, INTEGERS, BITS = (ir.VectorType(kind, LANES) for kind in (ir.FloatType(), ir.IntType(32), ir.IntType(1)))
 
 
@@ -193,7 +194,7 @@ def largest(_: Any, values: Any) -> Any:
     """Return the largest of the eight."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _folded(builder, *arguments, lambda a, b: builder.select(builder.fcmp_ordered(">", a, b), a, b))
+        return _folded(builder, arguments[0], lambda a, b: builder.select(builder.fcmp_ordered(">", a, b), a, b))
 
     return types.float32(lanes), code
 
@@ -203,6 +204,6 @@ def total(_: Any, values: Any) -> Any:
     """Return the sum of the eight: of halves, of quarters, of pairs."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _folded(builder, *arguments, builder.fadd)
+        return _folded(builder, arguments[0], builder.fadd)
 
     return types.float32(lanes), code

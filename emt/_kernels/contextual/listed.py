@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from emt._kernels.compile import njit_strict
-from emt._kernels.contextual.balance import clipped, side, tilt
+from emt._kernels.contextual.balance import clipped, is_left, side, tilt
 from emt._kernels.contextual.state import FIELDS, NONE, Examples, Tables
 
 __all__ = ["flatten", "list_features", "listed_says_left", "route_listed", "sort_namespaces", "train_listed"]
@@ -100,19 +100,21 @@ def _weigh(router: np.ndarray, features: np.ndarray, n: int) -> np.float32:
 
 
 @njit_strict
-def listed_says_left(router: np.ndarray, features: np.ndarray, memory: Any) -> bool:
+def listed_says_left(router: np.ndarray, features: np.ndarray, memory: Any, count: Any) -> bool:
     """Return whether a router sends a memory left."""
-    return _weigh(router, features, memory.length) < ZERO
+    return is_left(_weigh(router, features, memory.length), count)
 
 
 @njit_strict
-def route_listed(nodes: np.ndarray, routers: np.ndarray, features: np.ndarray, memory: Any, node: int) -> int:
+def route_listed(
+    nodes: np.ndarray, routers: np.ndarray, features: np.ndarray, memory: Any, node: int, count: Any
+) -> int:
     """Write the path of an example from a node to its leaf, and return its length."""
     length = 1
     nodes[0].path = node
     while nodes[node].child != NONE:
         here = nodes[node]
-        node = here.child + (0 if listed_says_left(routers[node], features, memory) else 1)
+        node = here.child + (0 if listed_says_left(routers[node], features, memory, count) else 1)
         nodes[length].path = node
         length += 1
     return length
@@ -176,4 +178,4 @@ def train_listed(
         sum_after += router[at] * x
     if config.shared:  # a weight may have changed again after it was added
         sum_after = _weigh(router, features, n)
-    return sum_after < ZERO
+    return is_left(sum_after, count)

@@ -93,7 +93,7 @@ def _scan(node: Any, candidates: Candidates, examples: Examples, row: int, count
 
 
 @njit
-def _n_equal(codes: np.ndarray, theirs: np.ndarray) -> int:
+def _n_equal(codes: np.ndarray, theirs: np.ndarray) -> np.int32:
     n = np.int32(0)
     for j in range(len(codes)):
         n += np.int32(codes[j] == theirs[j])

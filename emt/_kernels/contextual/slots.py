@@ -41,8 +41,8 @@ def make_slots(n_inputs: int, n_actions: int, bits: int | None, max_nodes: int) 
     Examples
     --------
     >>> make_slots(n_inputs=2, n_actions=1, bits=25, max_nodes=2000)
-    array([[4, 5, 1],
-           [0, 2, 3]], dtype=int32)
+    array([[3, 4, 2],
+           [0, 1, 5]], dtype=int32)
     """
     mask = 2 ** bucket_bits(BITS if bits is None else bits, max_nodes) - 1
     x = np.arange(n_inputs, dtype=np.int64) + FIRST_X % 2**BITS

@@ -88,9 +88,11 @@ def _begin(tree: ContextualTree, numeric: np.ndarray, codes: np.ndarray) -> int:
 def _route(tree: ContextualTree, row: int, action: int, node: int) -> int:
     """Write the path from a node to the leaf of the example at hand with an action; return its length."""
     if tree.config.dense:
-        return route_dense(tree.nodes, tree.routers, tree.examples.x[row], action, node, tree.config, tree.count.query)
+        return route_dense(tree.nodes, tree.routers, tree.examples.x[row], action, node, tree.config, tree.count)
     list_features(tree.examples, tree.tables, row, action, tree.config.n_numeric)
-    return route_listed(tree.nodes, tree.routers, tree.examples.features[row], tree.examples.memory[row], node)
+    return route_listed(
+        tree.nodes, tree.routers, tree.examples.features[row], tree.examples.memory[row], node, tree.count
+    )
 
 
 @njit_inline
@@ -184,9 +186,9 @@ def _split(tree: ContextualTree, leaf: int) -> None:
     while m != NONE:
         after = tree.examples.link[m].next
         if tree.config.dense:
-            left = dense_says_left(router, tree.examples.x[m], memory[m], tree.config)
+            left = dense_says_left(router, tree.examples.x[m], memory[m], tree.config, count)
         else:
-            left = listed_says_left(router, tree.examples.features[m], memory[m])
+            left = listed_says_left(router, tree.examples.features[m], memory[m], count)
         child = children if left else children + 1
         _append(nodes[child], tree.examples.link, m)
         _count(nodes[child], _train(tree, child, m, ZERO, ONE), 1)
@@ -220,4 +222,4 @@ def _take_out(nodes: np.ndarray, link: np.ndarray, count: Any) -> int:
     if leaf.last == m:
         leaf.last = before
     leaf.size -= 1
-    return np.int64(m)
+    return int(m)
