@@ -20,6 +20,7 @@ from emt._kernels.contextual.state import NONE, ContextualTree
 __all__ = ["ask", "find", "learn"]
 
 ZERO, ONE = np.float32(0), np.float32(1)
+ROOT = np.int64(0)
 
 
 @njit_strict
@@ -36,8 +37,8 @@ def find(tree: ContextualTree, numeric: np.ndarray, codes: np.ndarray, found: np
     """Write the memory that is retrieved for every action, or NONE."""
     row = _begin(tree, numeric, codes)
     for a in range(len(found)):
-        length = _route(tree, row, a, 0)
-        found[a] = nearest(tree, tree.nodes[length - 1].path, row, a)
+        length = _route(tree, row, a, ROOT)
+        found[a] = nearest(tree, np.int64(tree.nodes[length - 1].path), row, a)
 
 
 @njit_strict
@@ -110,21 +111,21 @@ def _train(tree: ContextualTree, node: int, row: int, label: np.float32, weight:
 def _learn_from_query(tree: ContextualTree, new: int) -> None:
     """Train the router of a random node on the way by how well one of its sides, at random, retrieves."""
     nodes, memory = tree.nodes, tree.examples.memory
-    action = memory[new].action
-    length = _route(tree, new, action, 0)
+    action = np.int64(memory[new].action)  # here and below: one type of whole numbers, or all is compiled again
+    length = _route(tree, new, action, ROOT)
     if length == 1:
         return
-    node = nodes[index(tree.count, length)].path
+    node = np.int64(nodes[index(tree.count, length)].path)
     if nodes[node].child == NONE:
         if nodes[node].size > 0:
-            m = nodes[node].first
-            for _ in range(index(tree.count, nodes[node].size)):
-                m = tree.examples.link[m].next
+            m = np.int64(nodes[node].first)
+            for _ in range(index(tree.count, np.int64(nodes[node].size))):
+                m = np.int64(tree.examples.link[m].next)
             train_scorer(tree, new, m, ONE)
         return
     right = uniform(tree.count) < np.float32(0.5)
-    depth = _route(tree, new, action, nodes[node].child + (1 if right else 0))
-    m = nearest(tree, nodes[depth - 1].path, new, action)
+    depth = _route(tree, new, action, np.int64(nodes[node].child) + (1 if right else 0))
+    m = nearest(tree, np.int64(nodes[depth - 1].path), new, action)
     gain = 0.0
     if m != NONE:
         gain = 1.0 if memory[m].label == memory[new].label else 0.0
@@ -146,13 +147,13 @@ def _count(node: Any, left: bool, number: int) -> int:
     went_left = np.int64(left)
     node.n_left += number * went_left
     node.n_right += number * (1 - went_left)
-    return node.child + 1 - went_left
+    return np.int64(node.child) + 1 - went_left
 
 
 @njit_inline
 def _insert(tree: ContextualTree, row: int) -> int:
     """Append a memory to the leaf where the routers say after they were trained on it; return the leaf."""
-    node = 0
+    node = ROOT
     while True:
         here = tree.nodes[node]
         left = _train(tree, node, row, ZERO, ONE)
@@ -202,7 +203,7 @@ def _split(tree: ContextualTree, leaf: int) -> None:
 @njit_strict
 def _take_out(nodes: np.ndarray, link: np.ndarray, count: Any) -> int:
     """Take a random memory out of a leaf that is reached at random; return it, or NONE where the leaf is empty."""
-    node = 0
+    node = ROOT
     while nodes[node].child != NONE:
         here = nodes[node]
         if here.n_left < 1 or here.n_right < 1:
@@ -214,7 +215,7 @@ def _take_out(nodes: np.ndarray, link: np.ndarray, count: Any) -> int:
     if leaf.size == 0:
         return NONE
     m, before = np.uint32(leaf.first), np.uint32(leaf.first)
-    for _ in range(index(count, leaf.size)):
+    for _ in range(index(count, np.int64(leaf.size))):
         before, m = m, np.uint32(link[m].next)
     link[before].next = link[m].next
     if leaf.first == m:
