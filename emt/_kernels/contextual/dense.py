@@ -30,7 +30,7 @@ from emt._kernels.contextual.lanes import (
 )
 from emt._kernels.contextual.state import FIELDS, NONE
 
-__all__ = ["dense_says_left", "route_dense", "train_dense"]
+__all__ = ["dense_says_left", "list_columns", "route_dense", "train_dense"]
 
 ZERO, ONE, TWO, FOUR, INFINITE = np.float32(0), np.float32(1), np.float32(2), np.float32(4), np.float32(np.inf)
 
@@ -100,6 +100,16 @@ def route_dense(
     return length
 
 
+@njit_strict
+def list_columns(x: np.ndarray, columns: np.ndarray, memory: Any) -> None:
+    """List the columns where an example is not 0."""
+    memory.length = 0
+    for i in range(len(columns)):
+        if x[i] != ZERO:
+            columns[memory.length] = i
+            memory.length += 1
+
+
 @njit_inline
 def _stakes(router: np.ndarray, block: int, width: int, i: int, values: Any, most: Any, slope: Any) -> Any:
     """Return the bets on eight features: shares of their wealth; 0 where a feature is absent."""
@@ -116,6 +126,7 @@ def train_dense(
     here: Any,
     router: np.ndarray,
     x: np.ndarray,
+    columns: np.ndarray,
     memory: Any,
     label: np.float32,
     weight: np.float32,
@@ -160,13 +171,15 @@ def train_dense(
     if not fresh:
         s, q = s + work[product + one], q + work[square + one]
         s, q = s + work[product + width + one], q + work[square + width + one]
-    for i in range(one):
+    for k in range(memory.length):
+        i = columns[k]
         s, q = s + work[product + i], q + work[square + i]
     if fresh:
         s, q = s + work[product + width + one], q + work[square + width + one]
         s, q = s + work[product + one], q + work[square + one]
-    for i in range(one):
-        s, q = s + work[product + width + i], q + work[square + width + i]
+    for k in range(memory.length):
+        i = width + columns[k]
+        s, q = s + work[product + i], q + work[square + i]
     count.norms += np.float64(weight) * np.float64(q)
     count.weights += np.float64(weight)
     average = np.float32((count.norms + 1e-6) / count.weights)

@@ -15,7 +15,7 @@ import numpy as np
 from emt._kernels.compile import njit, njit_strict
 from emt._kernels.contextual.lanes import LANES, bits, equal, full, greater, larger, largest, load, total, where
 from emt._kernels.contextual.listed import flatten, list_features
-from emt._kernels.contextual.state import NONE, Candidates, ContextualTree, Examples
+from emt._kernels.contextual.state import NONE, WHOLE, Candidates, ContextualTree, Examples
 
 __all__ = ["dense_norm", "nearest"]
 
@@ -39,8 +39,8 @@ def nearest(tree: ContextualTree, leaf: int, row: int, action: int) -> int:
         margin = TWO * config.rounding * np.sqrt(size + size)
     at, least = _best(tree.candidates, node.start, node.size, np.float32(action), margin)
     if at != NONE:
-        return np.int64(tree.candidates.memory[at])
-    return _first_best_of(tree, np.int64(node.start), np.int64(node.size), row, action, least)
+        return WHOLE(tree.candidates.memory[at])
+    return _first_best_of(tree, WHOLE(node.start), WHOLE(node.size), row, action, least)
 
 
 @njit_strict
@@ -121,7 +121,7 @@ def _first_best_of(tree: ContextualTree, start: int, n: int, row: int, action: i
         norm = examples.link[row].norm
     found, best = NONE, np.float32(-np.inf)
     for k in range(start, start + n):
-        score, m = candidates.similarity[k], np.int64(candidates.memory[k])
+        score, m = candidates.similarity[k], WHOLE(candidates.memory[k])
         same = examples.link[m].action == action
         score = score + score if same else score
         if score < least:
@@ -148,12 +148,12 @@ def _first_best(tree: ContextualTree, leaf: int, row: int, action: int) -> int:
     examples = tree.examples
     _spread(tree, row, action)
     norm = examples.link[row].norm
-    found, best, m = NONE, np.float32(-np.inf), np.int64(tree.nodes[leaf].first)
+    found, best, m = NONE, np.float32(-np.inf), WHOLE(tree.nodes[leaf].first)
     while m != NONE:
         score = _meet(tree, m) / (norm * examples.link[m].norm) ** tree.config.half
         if score > best:
             found, best = m, score
-        m = np.int64(examples.link[m].next)
+        m = WHOLE(examples.link[m].next)
     _gather(tree, row)
     return found
 

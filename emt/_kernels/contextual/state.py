@@ -18,9 +18,10 @@ from emt._kernels.compile import njit
 from emt._kernels.contextual.lanes import LANES
 from emt._kernels.contextual.slots import BITS, make_slots
 
-__all__ = ["FIELDS", "NONE", "ContextualTree", "allocate", "grow", "has_room"]
+__all__ = ["FIELDS", "NONE", "WHOLE", "ContextualTree", "allocate", "grow", "has_room"]
 
 NONE = -1  # no child, no memory
+WHOLE: Any = np.int64  # the one type of whole numbers that kernels hand each other: others would be compiled for again
 FIELDS = 6  # what coin betting keeps per feature: w, z, G, M, wealth, L
 EMPTY = 0.001  # what a new node has counted on either side
 
@@ -80,7 +81,7 @@ MEMORY = [
     ("label", "f8"),  # the reward
     ("action", "i4"),
     ("fresh", "?"),  # does VW go through x, a, 1, xa, or, once the scorer was trained on it, through 1, a, x, xa?
-    ("length", "i4"),  # of the lists
+    ("length", "i4"),  # of the lists: columns or features
     ("flat_length", "i4"),
     ("square", "f4"),  # |x|^2, in the order of the columns
 ]
@@ -95,6 +96,7 @@ class Examples(NamedTuple):
     link: np.ndarray
     x: np.ndarray  # numeric coordinates, 1, padding
     codes: np.ndarray
+    columns: np.ndarray  # of a dense example, where x is not 0
     features: np.ndarray  # as routers see them: slots and values in VW's order
     flat: np.ndarray  # as a retrieval sees them: sorted by slot, equal ones summed
 
@@ -169,6 +171,7 @@ def allocate(
             link=np.zeros(n_rows, LINK),
             x=np.zeros((n_rows, width), np.float32),
             codes=np.zeros((n_rows, n_codes), np.int32),
+            columns=np.zeros((n_rows, n_numeric if dense else 0), np.int32),
             features=np.zeros((n_rows, n_listed), FEATURE),
             flat=np.zeros((n_rows, n_listed), FEATURE),
         ),

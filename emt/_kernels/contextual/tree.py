@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 
 from emt._kernels.compile import njit_inline, njit_strict
-from emt._kernels.contextual.dense import dense_says_left, route_dense, train_dense
+from emt._kernels.contextual.dense import dense_says_left, list_columns, route_dense, train_dense
 from emt._kernels.contextual.listed import flatten, list_features, listed_says_left, route_listed, train_listed
 from emt._kernels.contextual.merand import index, uniform
 from emt._kernels.contextual.nearest import dense_norm, nearest
 from emt._kernels.contextual.scorer import train_scorer
-from emt._kernels.contextual.state import NONE, ContextualTree
+from emt._kernels.contextual.state import NONE, WHOLE, ContextualTree
 
 __all__ = ["ask", "find", "learn"]
 
 ZERO, ONE = np.float32(0), np.float32(1)
-ROOT = np.int64(0)
+ROOT = WHOLE(0)
 
 
 @njit_strict
@@ -38,7 +38,7 @@ def find(tree: ContextualTree, numeric: np.ndarray, codes: np.ndarray, found: np
     row = _begin(tree, numeric, codes)
     for a in range(len(found)):
         length = _route(tree, row, a, ROOT)
-        found[a] = nearest(tree, np.int64(tree.nodes[length - 1].path), row, a)
+        found[a] = nearest(tree, WHOLE(tree.nodes[length - 1].path), row, a)
 
 
 @njit_strict
@@ -53,6 +53,7 @@ def learn(
     link.action = action
     if tree.config.dense:
         link.norm = dense_norm(tree.examples.x[new], tree.tables.order[1 + action])
+        list_columns(tree.examples.x[new], tree.examples.columns[new], memory)
     else:
         list_features(tree.examples, tree.tables, new, action, tree.config.n_numeric)
         flatten(tree.examples, new)
@@ -101,8 +102,8 @@ def _train(tree: ContextualTree, node: int, row: int, label: np.float32, weight:
     """Train a node's router on a label (0: on the one that the node chooses); return whether it now says left."""
     here, router, memory = tree.nodes[node], tree.routers[node], tree.examples.memory[row]
     if tree.config.dense:
-        x = tree.examples.x[row]
-        return train_dense(here, router, x, memory, label, weight, tree.config, tree.count, tree.work)
+        x, columns = tree.examples.x[row], tree.examples.columns[row]
+        return train_dense(here, router, x, columns, memory, label, weight, tree.config, tree.count, tree.work)
     features = tree.examples.features[row]
     return train_listed(here, router, features, memory, label, weight, tree.config, tree.count, tree.work)
 
@@ -111,21 +112,21 @@ def _train(tree: ContextualTree, node: int, row: int, label: np.float32, weight:
 def _learn_from_query(tree: ContextualTree, new: int) -> None:
     """Train the router of a random node on the way by how well one of its sides, at random, retrieves."""
     nodes, memory = tree.nodes, tree.examples.memory
-    action = np.int64(memory[new].action)  # here and below: one type of whole numbers, or all is compiled again
+    action = WHOLE(memory[new].action)
     length = _route(tree, new, action, ROOT)
     if length == 1:
         return
-    node = np.int64(nodes[index(tree.count, length)].path)
+    node = WHOLE(nodes[index(tree.count, length)].path)
     if nodes[node].child == NONE:
         if nodes[node].size > 0:
-            m = np.int64(nodes[node].first)
-            for _ in range(index(tree.count, np.int64(nodes[node].size))):
-                m = np.int64(tree.examples.link[m].next)
+            m = WHOLE(nodes[node].first)
+            for _ in range(index(tree.count, WHOLE(nodes[node].size))):
+                m = WHOLE(tree.examples.link[m].next)
             train_scorer(tree, new, m, ONE)
         return
     right = uniform(tree.count) < np.float32(0.5)
-    depth = _route(tree, new, action, np.int64(nodes[node].child) + (1 if right else 0))
-    m = nearest(tree, np.int64(nodes[depth - 1].path), new, action)
+    depth = _route(tree, new, action, WHOLE(nodes[node].child) + (1 if right else 0))
+    m = nearest(tree, WHOLE(nodes[depth - 1].path), new, action)
     gain = 0.0
     if m != NONE:
         gain = 1.0 if memory[m].label == memory[new].label else 0.0
@@ -144,10 +145,10 @@ def _learn_from_query(tree: ContextualTree, new: int) -> None:
 @njit_inline
 def _count(node: Any, left: bool, number: int) -> int:
     """Count an example that goes left, or right; return the child on that side. No branch: it could not be foreseen."""
-    went_left = np.int64(left)
+    went_left = WHOLE(left)
     node.n_left += number * went_left
     node.n_right += number * (1 - went_left)
-    return np.int64(node.child) + 1 - went_left
+    return WHOLE(node.child) + 1 - went_left
 
 
 @njit_inline
@@ -215,7 +216,7 @@ def _take_out(nodes: np.ndarray, link: np.ndarray, count: Any) -> int:
     if leaf.size == 0:
         return NONE
     m, before = np.uint32(leaf.first), np.uint32(leaf.first)
-    for _ in range(index(count, np.int64(leaf.size))):
+    for _ in range(index(count, WHOLE(leaf.size))):
         before, m = m, np.uint32(link[m].next)
     link[before].next = link[m].next
     if leaf.first == m:
