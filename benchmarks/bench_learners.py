@@ -21,7 +21,15 @@ import pylibvw
 
 from benchmarks.sets import SETS, make
 from emt import Environment, evaluate
-from emt.learners import EMT, PEMT, VWEMT, VWPEMT, Learner, Parametric, VWParametric
+from emt.learners import (
+    EMT,
+    PEMT,
+    VWEMT,
+    VWPEMT,
+    Learner,
+    Parametric,
+    VWParametric,
+)
 
 ROOT = Path(__file__).parents[1]
 SPEED = ROOT / "results" / "speed.csv"

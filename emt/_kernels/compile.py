@@ -117,7 +117,7 @@ def _cached(function: F, **jit_options: Any) -> F:
     dispatcher: Any = numba.njit(cache=True, error_model="numpy", **jit_options)(function)
     try:
         cache = dispatcher._cache
-        cache._cache_file._source_stamp = SOURCES
+        cache._cache_file._source_stamp = (SOURCES, cache._cache_file._source_stamp)
         load = cache.load_overload
     except AttributeError:
         message = f"numba {numba.__version__} has another cache: after a change of the kernels, empty NUMBA_CACHE_DIR"

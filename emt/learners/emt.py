@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from emt._kernels.eigen.state import Tree, allocate
+from emt._kernels.eigen import Tree, allocate
 from emt.arguments import check_shares
 from emt.environment import Space
 from emt.learners.compiled import CompiledLearner

@@ -6,15 +6,17 @@ found, or -1 where there was none.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from emt import Environment
-from emt._kernels.contextual import NONE, allocate, ask, find, grow, has_room, learn
-from emt._kernels.explore import epsilon_greedy, sample
+from emt._kernels.compile import kernel
+from emt._kernels.contextual.state import NONE, allocate
+from emt._kernels.contextual.tree import find
+from emt._kernels.explore import epsilon_greedy, sample, share_epsilon, take
+from emt._kernels.parts import ask, grow, has_room, learn
+from emt._kernels.vector import offsets
 from emt.data import from_arrays
 from emt.reference.contextual import ContextualMemoryTree
-from emt.tree import offsets
 
 EPSILON = 0.1
 ACTION = ord("a")
@@ -56,7 +58,7 @@ def play_vw(
 ) -> np.ndarray:
     import pylibvw
 
-    from emt.learners.vw import Memory
+    from emt.learners.vw.workspace import Memory
 
     command = (
         f"--memory_tree {max_nodes} --leaf_example_multiplier {leaf_multiplier} --dream_repeats {dreams} "
@@ -90,7 +92,7 @@ def play_reference(environment: Environment, seed: int, **options) -> tuple[np.n
     return found, tree
 
 
-@numba.njit
+@kernel
 def _play(tree, numeric, levels, labels, draws, found, answers, memories, probabilities, start):
     for t in range(start, len(labels)):
         if not has_room(tree):
@@ -99,9 +101,9 @@ def _play(tree, numeric, levels, labels, draws, found, answers, memories, probab
         ask(tree, numeric[t], levels[t], answers)
         for a in range(len(answers)):
             found[t, a] = -1 if memories[a] == NONE else answers[a, 0]
-        epsilon_greedy(answers[:, 0], EPSILON, probabilities)
-        action = sample(probabilities, draws[t])
-        learn(tree, numeric[t], levels[t], action, 1.0 if action == labels[t] else 0.0, 1.0)
+        share_epsilon(answers[:, 0], EPSILON, probabilities)
+        action = take(probabilities, draws[t])
+        learn(tree, numeric[t], levels[t], action, answers, 1.0 if action == labels[t] else 0.0, 1.0)
     return len(labels)
 
 

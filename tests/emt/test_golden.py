@@ -15,7 +15,7 @@ import pytest
 
 from emt import Environment, evaluate
 from emt.data import Dataset, from_arrays, load
-from emt.learners import EMT, PEMT, Learner, Parametric
+from emt.learners import CMT, EMT, PCMT, PEMT, Learner, Parametric
 
 TABLE = Path(__file__).with_name("golden.json")
 
@@ -35,6 +35,10 @@ LEARNERS: dict[str, Learner] = {
     "pemt, budget": PEMT(budget=50, leaf_capacity=20),
     "pemt, hashed": PEMT(max_bytes=0),
     "pemt, as printed": PEMT(variant="as_printed"),
+    "cmt": CMT(),
+    "cmt, small": CMT(max_nodes=9, leaf_multiplier=1, dreams=3, alpha=0.1),
+    "cmt, no collisions": CMT(bits=None),
+    "pcmt": PCMT(),
 }
 
 

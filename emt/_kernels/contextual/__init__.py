@@ -1,6 +1,6 @@
-"""The Contextual Memory Tree, compiled: the four functions of a memory, and access to what a query finds."""
+"""The Contextual Memory Tree, with Vowpal Wabbit's answers."""
 
-from emt._kernels.contextual.state import NONE, ContextualTree, allocate, grow, has_room
-from emt._kernels.contextual.tree import ask, find, learn
+from emt._kernels.contextual.state import ContextualTree, allocate
+from emt._kernels.contextual.tree import find
 
-__all__ = ["NONE", "ContextualTree", "allocate", "ask", "find", "grow", "has_room", "learn"]
+__all__ = ["ContextualTree", "allocate", "find"]

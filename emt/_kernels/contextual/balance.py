@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from emt._kernels.compile import njit_strict
+from emt._kernels.compile import inner_strict
 
 __all__ = ["clipped", "is_left", "likely_side", "side", "tilt"]
 
@@ -19,7 +19,7 @@ LOG2 = np.log(2.0)
 THIRD = 0.3334  # the tilt where the counts' ratio is 2, and a bit
 
 
-@njit_strict
+@inner_strict
 def clipped(prediction: np.float32, count: Any) -> np.float32:
     """Return a prediction within the range of labels; what is not a number is 0."""
     p = count.highest if prediction > count.highest else prediction
@@ -27,20 +27,20 @@ def clipped(prediction: np.float32, count: Any) -> np.float32:
     return ZERO if np.isnan(p) else p
 
 
-@njit_strict
+@inner_strict
 def is_left(prediction: np.float32, count: Any) -> bool:
     """Return whether a prediction says left: within the range of labels, it is negative."""
     return bool(prediction < ZERO and count.lowest < ZERO)
 
 
-@njit_strict
+@inner_strict
 def tilt(node: Any) -> float:
     """Return the difference of a node's counts over their sum; not a number where dreams have taken too many away."""
     n_right = node.n_right + 0.1
     return (node.n_left - n_right) / (node.n_left + n_right) if n_right > 0 else np.nan
 
 
-@njit_strict
+@inner_strict
 def likely_side(tilt: float, s: np.float32, error: np.float32, config: Any, count: Any) -> np.float32:
     """Return the label if a prediction that is off by some error suffices to tell it, else 0.
 
@@ -55,7 +55,7 @@ def likely_side(tilt: float, s: np.float32, error: np.float32, config: Any, coun
     return ZERO
 
 
-@njit_strict
+@inner_strict
 def side(node: Any, prediction: np.float32, config: Any, count: Any) -> np.float32:
     """Return the label as VW computes it."""
     balance = (1 - np.float64(config.alpha)) * np.log(node.n_left / (node.n_right + 0.1)) / LOG2

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from emt._kernels.compile import njit_inline, njit_strict
+from emt._kernels.compile import inline, inner_strict
 from emt._kernels.contextual.balance import clipped, is_left, likely_side, side, tilt
 from emt._kernels.contextual.lanes import (
     LANES,
@@ -35,7 +35,7 @@ __all__ = ["dense_says_left", "list_columns", "route_dense", "train_dense"]
 ZERO, ONE, TWO, FOUR, INFINITE = np.float32(0), np.float32(1), np.float32(2), np.float32(4), np.float32(np.inf)
 
 
-@njit_inline
+@inline
 def _weigh(router: np.ndarray, block: int, x: np.ndarray, sums: Any, sizes: Any) -> Any:
     """Add <w, x> over a block, and the sizes of its terms, eight columns apart; where x = 0, w need not be finite."""
     for i in range(0, len(x), LANES):
@@ -46,7 +46,7 @@ def _weigh(router: np.ndarray, block: int, x: np.ndarray, sums: Any, sizes: Any)
     return sums, sizes
 
 
-@njit_strict
+@inner_strict
 def _in_order(router: np.ndarray, own: int, x: np.ndarray, one: int, fresh: bool) -> np.float32:
     """Return <w, x> over both blocks in VW's order."""
     s = ZERO
@@ -63,7 +63,7 @@ def _in_order(router: np.ndarray, own: int, x: np.ndarray, one: int, fresh: bool
     return s
 
 
-@njit_strict
+@inner_strict
 def dense_says_left(router: np.ndarray, x: np.ndarray, memory: Any, config: Any, count: Any) -> bool:
     """Return whether a router sends a memory left."""
     own = FIELDS * len(x) * (1 + memory.action)
@@ -75,7 +75,7 @@ def dense_says_left(router: np.ndarray, x: np.ndarray, memory: Any, config: Any,
     return is_left(s, count)
 
 
-@njit_strict
+@inner_strict
 def route_dense(
     nodes: np.ndarray, routers: np.ndarray, x: np.ndarray, action: int, node: int, config: Any, count: Any
 ) -> int:
@@ -100,7 +100,7 @@ def route_dense(
     return length
 
 
-@njit_strict
+@inner_strict
 def list_columns(x: np.ndarray, columns: np.ndarray, memory: Any) -> None:
     """List the columns where an example is not 0."""
     memory.length = 0
@@ -110,7 +110,7 @@ def list_columns(x: np.ndarray, columns: np.ndarray, memory: Any) -> None:
             memory.length += 1
 
 
-@njit_inline
+@inline
 def _stakes(router: np.ndarray, block: int, width: int, i: int, values: Any, most: Any, slope: Any) -> Any:
     """Return the bets on eight features: shares of their wealth; 0 where a feature is absent."""
     zero = full(ZERO)
@@ -121,7 +121,7 @@ def _stakes(router: np.ndarray, block: int, width: int, i: int, values: Any, mos
     return where(greater(most_slope, zero), share * load(router, block + width + i), zero)
 
 
-@njit_strict
+@inner_strict
 def train_dense(
     here: Any,
     router: np.ndarray,

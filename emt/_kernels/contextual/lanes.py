@@ -12,8 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import extending, types
-from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
-from numba.extending import lower_builtin, models, register_model
+from numba.extending import models, overload, register_model
 
 __all__ = [
     *("LANES", "absolute", "bits", "equal", "full", "greater", "larger"),
@@ -43,13 +42,16 @@ class LanesModel(models.PrimitiveModel):
 def _instruction(function: Any, name: str) -> None:
     """Let an operator of Python be an instruction on lanes."""
 
-    @infer_global(function)
-    class Template(ConcreteTemplate):
-        cases = [signature(lanes, lanes, lanes)]  # noqa: RUF012
+    @intrinsic
+    def instruction(_: Any, one: Any, other: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return getattr(builder, name)(*arguments)
 
-    @lower_builtin(function, lanes, lanes)
-    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return getattr(builder, name)(*arguments)
+        return lanes(lanes, lanes), code
+
+    @overload(function, inline="always", strict=False)
+    def choose(one: Any, other: Any) -> Any:
+        return (lambda one, other: instruction(one, other)) if one == other == lanes else None
 
 
 _instruction(operator.add, "fadd")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from emt._kernels.compile import njit_strict
+from emt._kernels.compile import inner_strict
 from emt._kernels.contextual.balance import clipped, is_left, side, tilt
 from emt._kernels.contextual.state import FIELDS, NONE, Examples, Tables
 
@@ -18,7 +18,7 @@ __all__ = ["flatten", "list_features", "listed_says_left", "route_listed", "sort
 ZERO, ONE, TWO, FOUR = np.float32(0), np.float32(1), np.float32(2), np.float32(4)
 
 
-@njit_strict
+@inner_strict
 def list_features(examples: Examples, tables: Tables, row: int, action: int, n_numeric: int) -> None:
     """List an example's features in the order x, a, 1, xa."""
     x, codes, features = examples.x[row], examples.codes[row], examples.features[row]
@@ -45,7 +45,7 @@ def list_features(examples: Examples, tables: Tables, row: int, action: int, n_n
     examples.memory[row].length = 2 * n_x + 2
 
 
-@njit_strict
+@inner_strict
 def sort_namespaces(features: np.ndarray, n: int) -> None:
     """Bring an example's features from the order x, a, 1, xa into 1, a, x, xa."""
     n_x = (n - 2) // 2
@@ -56,7 +56,7 @@ def sort_namespaces(features: np.ndarray, n: int) -> None:
     features[1].slot, features[1].value = a_slot, ONE
 
 
-@njit_strict
+@inner_strict
 def flatten(examples: Examples, row: int) -> None:
     """Sort an example's features by slot, sum those that share one, and keep the squared norm."""
     memory, features, flat = examples.memory[row], examples.features[row], examples.flat[row]
@@ -90,7 +90,7 @@ def flatten(examples: Examples, row: int) -> None:
     memory.flat_length, examples.link[row].norm = last + 1, norm
 
 
-@njit_strict
+@inner_strict
 def _weigh(router: np.ndarray, features: np.ndarray, n: int) -> np.float32:
     """Return <w, x>."""
     s = ZERO
@@ -99,13 +99,13 @@ def _weigh(router: np.ndarray, features: np.ndarray, n: int) -> np.float32:
     return s
 
 
-@njit_strict
+@inner_strict
 def listed_says_left(router: np.ndarray, features: np.ndarray, memory: Any, count: Any) -> bool:
     """Return whether a router sends a memory left."""
     return is_left(_weigh(router, features, memory.length), count)
 
 
-@njit_strict
+@inner_strict
 def route_listed(
     nodes: np.ndarray, routers: np.ndarray, features: np.ndarray, memory: Any, node: int, count: Any
 ) -> int:
@@ -120,13 +120,13 @@ def route_listed(
     return length
 
 
-@njit_strict
+@inner_strict
 def _stake(z: np.float32, turnover: np.float32, most: np.float32, wealth: np.float32) -> np.float32:
     """Return the bet on a feature: a share of its wealth. ``most`` is the greatest slope times the greatest x."""
     return (FOUR + wealth) / (most * (most + turnover)) * z if most > ZERO else ZERO
 
 
-@njit_strict
+@inner_strict
 def train_listed(
     here: Any,
     router: np.ndarray,

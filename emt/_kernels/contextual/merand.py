@@ -6,21 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from emt._kernels.compile import njit
+from emt._kernels.compile import inner
 
 __all__ = ["index", "uniform"]
 
 FACTOR, TERM = np.uint64(0xEECE66D5DEECE66D), np.uint64(2147483647)
 
 
-@njit
+@inner
 def uniform(rng: Any) -> np.float32:
     """Return the next number of the stream, uniform in [0, 1)."""
     rng.rng = FACTOR * rng.rng + TERM
     return np.float32((rng.rng >> np.uint64(25)) & np.uint64(0x7FFFFF)) * np.float32(2.0**-23)
 
 
-@njit
+@inner
 def index(rng: Any, n: int) -> int:
     """Return the next number of the stream as one of n positions."""
     return int(uniform(rng) * np.float32(n))

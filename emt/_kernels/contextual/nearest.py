@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from emt._kernels.compile import njit, njit_strict
+from emt._kernels.compile import inner, inner_strict
 from emt._kernels.contextual.lanes import LANES, bits, equal, full, greater, larger, largest, load, total, where
 from emt._kernels.contextual.listed import flatten, list_features
 from emt._kernels.contextual.state import NONE, WHOLE, Candidates, ContextualTree, Examples
@@ -23,7 +23,7 @@ ZERO, ONE, TWO = np.float32(0), np.float32(1), np.float32(2)
 ALL = 2**LANES - 1  # the bits of all lanes
 
 
-@njit_strict
+@inner_strict
 def nearest(tree: ContextualTree, leaf: int, row: int, action: int) -> int:
     """Return the memory of a leaf that is most similar to the example in a row, taken with this action."""
     node, config = tree.nodes[leaf], tree.config
@@ -43,7 +43,7 @@ def nearest(tree: ContextualTree, leaf: int, row: int, action: int) -> int:
     return _first_best_of(tree, WHOLE(node.start), WHOLE(node.size), row, action, least)
 
 
-@njit_strict
+@inner_strict
 def _best(candidates: Candidates, start: int, n: int, action: np.float32, margin: np.float32) -> tuple[int, np.float32]:
     """Return the best candidate, or NONE if others are as good within the margin; and the least such score.
 
@@ -70,7 +70,7 @@ def _best(candidates: Candidates, start: int, n: int, action: np.float32, margin
     return at, least
 
 
-@njit_strict
+@inner_strict
 def _scan(node: Any, candidates: Candidates, examples: Examples, row: int, count: Any) -> None:
     """List a leaf's memories with their inner products <x, x'> + 1 over their norms."""
     start, m = count.used, node.first
@@ -92,7 +92,7 @@ def _scan(node: Any, candidates: Candidates, examples: Examples, row: int, count
         candidates.similarity[k] = -np.inf
 
 
-@njit
+@inner
 def _n_equal(codes: np.ndarray, theirs: np.ndarray) -> np.int32:
     n = np.int32(0)
     for j in range(len(codes)):
@@ -100,7 +100,7 @@ def _n_equal(codes: np.ndarray, theirs: np.ndarray) -> np.int32:
     return n
 
 
-@njit_strict
+@inner_strict
 def dense_norm(x: np.ndarray, order: np.ndarray) -> np.float32:
     """Return |f|^2 of a dense example, in the order of the buckets."""
     norm = ZERO
@@ -109,7 +109,7 @@ def dense_norm(x: np.ndarray, order: np.ndarray) -> np.float32:
     return norm
 
 
-@njit_strict
+@inner_strict
 def _first_best_of(tree: ContextualTree, start: int, n: int, row: int, action: int, least: np.float32) -> int:
     """Return the first best, by VW's sums, of the scanned memories whose score is not below the least."""
     config, candidates, examples, order = tree.config, tree.candidates, tree.examples, tree.tables.order
@@ -142,7 +142,7 @@ def _first_best_of(tree: ContextualTree, start: int, n: int, row: int, action: i
     return found
 
 
-@njit_strict
+@inner_strict
 def _first_best(tree: ContextualTree, leaf: int, row: int, action: int) -> int:
     """Return the first best of a leaf's memories by VW's sums."""
     examples = tree.examples
@@ -158,7 +158,7 @@ def _first_best(tree: ContextualTree, leaf: int, row: int, action: int) -> int:
     return found
 
 
-@njit_strict
+@inner_strict
 def _spread(tree: ContextualTree, row: int, action: int) -> None:
     """Write the query's values by slot."""
     list_features(tree.examples, tree.tables, row, action, tree.config.n_numeric)
@@ -168,7 +168,7 @@ def _spread(tree: ContextualTree, row: int, action: int) -> None:
         tree.spread[flat[k].slot] = flat[k].value
 
 
-@njit_strict
+@inner_strict
 def _gather(tree: ContextualTree, row: int) -> None:
     """Take the query's values away again."""
     flat = tree.examples.flat[row]
@@ -176,7 +176,7 @@ def _gather(tree: ContextualTree, row: int) -> None:
         tree.spread[flat[k].slot] = ZERO
 
 
-@njit_strict
+@inner_strict
 def _meet(tree: ContextualTree, m: int) -> np.float32:
     """Return the inner product of a memory and the query, in the order of the slots."""
     flat = tree.examples.flat[m]

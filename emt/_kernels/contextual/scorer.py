@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emt._kernels.compile import njit_strict
+from emt._kernels.compile import inner_strict
 from emt._kernels.contextual.lanes import LANES, absolute, full, greater, larger, load, store, where
 from emt._kernels.contextual.listed import sort_namespaces
 from emt._kernels.contextual.state import ContextualTree
@@ -18,7 +18,7 @@ __all__ = ["train_scorer"]
 ZERO, ONE, TWO = np.float32(0), np.float32(1), np.float32(2)
 
 
-@njit_strict
+@inner_strict
 def train_scorer(tree: ContextualTree, new: int, m: int, weight: np.float32) -> None:
     """Train the scorer on a new example and a memory: on the products z of their features, over their norms."""
     examples, count = tree.examples, tree.count
@@ -37,7 +37,7 @@ def train_scorer(tree: ContextualTree, new: int, m: int, weight: np.float32) -> 
     _sort(tree, m)
 
 
-@njit_strict
+@inner_strict
 def _sort(tree: ContextualTree, row: int) -> None:
     """Sort an example's namespaces, unless they are."""
     memory = tree.examples.memory[row]
@@ -46,7 +46,7 @@ def _sort(tree: ContextualTree, row: int) -> None:
     memory.fresh = False
 
 
-@njit_strict
+@inner_strict
 def _dense_share(
     x: np.ndarray, y: np.ndarray, one: int, action: int, same: bool, scale: np.float32, tree: ContextualTree
 ) -> np.float32:
@@ -79,7 +79,7 @@ def _dense_share(
     return q
 
 
-@njit_strict
+@inner_strict
 def _listed_share(tree: ContextualTree, new: int, m: int, same: bool, scale: np.float32) -> np.float32:
     """Return the sum of (z / greatest z)^2 in the order x, a, 1, xa."""
     examples, slots, one = tree.examples, tree.tables.slots, tree.config.n_inputs
@@ -103,7 +103,7 @@ def _listed_share(tree: ContextualTree, new: int, m: int, same: bool, scale: np.
     return q
 
 
-@njit_strict
+@inner_strict
 def _share(greatest: np.ndarray, slot: int, z: np.float32, updating: int) -> np.float32:
     """Return (z / greatest z)^2, or, updating, keep the greatest."""
     most = max(greatest[slot], abs(z))

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from emt._kernels.compile import njit
 from emt._kernels.contextual.lanes import LANES
 from emt._kernels.contextual.slots import BITS, make_slots
 
-__all__ = ["FIELDS", "NONE", "WHOLE", "ContextualTree", "allocate", "grow", "has_room"]
+__all__ = ["FIELDS", "NONE", "WHOLE", "ContextualTree", "allocate", "grow_tree"]
 
 NONE = -1  # no child, no memory
 WHOLE: Any = np.int64  # the one type of whole numbers that kernels hand each other: others would be compiled for again
@@ -161,8 +160,8 @@ def allocate(
     rounding = 2.2 * (n_features + 8) * 2.0**-24
     n_rows, n_nodes = n_memories + 2, min(max_nodes, 32 + 2 * dreams + n_memories // 16)
     tree = ContextualTree(
-        config=np.array([(*config, _decisive_tilt(single), rounding, 0.5)], CONFIG)[0],
-        count=np.array([(seed % 2**32, 0, 1, 0, 0, 0.0, 0.0, 0.0, 0.0)], COUNT)[0],
+        config=_record(CONFIG, (*config, _decisive_tilt(single), rounding, 0.5)),
+        count=_record(COUNT, (seed % 2**32, 0, 1, 0, 0, 0.0, 0.0, 0.0, 0.0)),
         nodes=_new_nodes(n_nodes),
         routers=np.zeros((n_nodes, FIELDS * ((1 + n_actions) * width if dense else n_slots)), np.float32),
         greatest=np.zeros((1 + n_actions) * width if dense else n_slots, np.float32),
@@ -182,6 +181,11 @@ def allocate(
         work=np.zeros(3 * max(2 * width, n_features), np.float32),
     )
     return tree
+
+
+def _record(fields: list[tuple[str, str]], values: tuple[Any, ...]) -> Any:
+    """Return named numbers, in Python as in compiled code."""
+    return np.array([values], np.dtype((np.record, fields)))[0]
 
 
 def _decisive_tilt(alpha: float) -> float:
@@ -209,15 +213,7 @@ def _new_nodes(n: int) -> np.ndarray:
     return nodes
 
 
-@njit
-def has_room(tree: ContextualTree) -> bool:
-    """Return whether one more example can be learned: a row is left after it, and nodes for its splits and dreams."""
-    config, count = tree.config, tree.count
-    n_nodes = min(count.nodes + 2 * (1 + config.dreams), config.max_nodes)
-    return count.memories + 1 < len(tree.examples.memory) and n_nodes <= len(tree.nodes)
-
-
-def grow(tree: ContextualTree) -> ContextualTree:
+def grow_tree(tree: ContextualTree) -> ContextualTree:
     """Return the tree with twice the rows for memories, or twice the nodes if those are what it lacks."""
     old = len(tree.nodes)
     if tree.count["memories"] + 1 < len(tree.examples.memory):

@@ -1,4 +1,4 @@
-"""The Contextual Memory Tree (Sun et al., 2019), compiled: ask and learn, as Vowpal Wabbit does online.
+"""The Contextual Memory Tree (Sun et al., 2019) as a memory that the loop can play: what Vowpal Wabbit does online.
 
 `emt.reference.contextual` is the same in plain Python, and the text to read first.
 """
@@ -9,22 +9,28 @@ from typing import Any
 
 import numpy as np
 
-from emt._kernels.compile import njit_inline, njit_strict
+from emt._kernels.compile import inline, inner_strict
 from emt._kernels.contextual.dense import dense_says_left, list_columns, route_dense, train_dense
 from emt._kernels.contextual.listed import flatten, list_features, listed_says_left, route_listed, train_listed
 from emt._kernels.contextual.merand import index, uniform
 from emt._kernels.contextual.nearest import dense_norm, nearest
 from emt._kernels.contextual.scorer import train_scorer
-from emt._kernels.contextual.state import NONE, WHOLE, ContextualTree
+from emt._kernels.contextual.state import NONE, WHOLE, ContextualTree, grow_tree
+from emt._kernels.parts import ask, begin, grow, has_room, learn
 
-__all__ = ["ask", "find", "learn"]
+__all__ = ["find"]
 
 ZERO, ONE = np.float32(0), np.float32(1)
 ROOT = WHOLE(0)
 
 
-@njit_strict
-def ask(tree: ContextualTree, numeric: np.ndarray, codes: np.ndarray, answers: np.ndarray) -> None:
+@begin.of(ContextualTree)
+def begin_context(tree: ContextualTree, numeric: np.ndarray, codes: np.ndarray) -> None:
+    """Do nothing: asking and learning write the context down themselves."""
+
+
+@ask.of(ContextualTree)
+def ask_actions(tree: ContextualTree, numeric: np.ndarray, codes: np.ndarray, answers: np.ndarray) -> None:
     """Write the remembered reward of every action, 0 where there is none."""
     find(tree, numeric, codes, tree.found)
     for a in range(len(answers)):
@@ -32,7 +38,7 @@ def ask(tree: ContextualTree, numeric: np.ndarray, codes: np.ndarray, answers: n
         answers[a, 0] = 0.0 if m == NONE else tree.examples.memory[m].label
 
 
-@njit_strict
+@inner_strict
 def find(tree: ContextualTree, numeric: np.ndarray, codes: np.ndarray, found: np.ndarray) -> None:
     """Write the memory that is retrieved for every action, or NONE."""
     row = _begin(tree, numeric, codes)
@@ -41,11 +47,34 @@ def find(tree: ContextualTree, numeric: np.ndarray, codes: np.ndarray, found: np
         found[a] = nearest(tree, WHOLE(tree.nodes[length - 1].path), row, a)
 
 
-@njit_strict
-def learn(
-    tree: ContextualTree, numeric: np.ndarray, codes: np.ndarray, action: int, reward: float, weight: float
+@learn.of(ContextualTree)
+def learn_action(
+    tree: ContextualTree,
+    numeric: np.ndarray,
+    codes: np.ndarray,
+    action: int,
+    answers: np.ndarray,
+    reward: float,
+    weight: float,
 ) -> None:
     """Remember the reward of an action. Its importance weight is ignored, as in VW."""
+    _learn(tree, numeric, codes, action, reward)
+
+
+@has_room.of(ContextualTree)
+def tree_has_room(tree: ContextualTree) -> bool:
+    """Return whether one more example can be learned: a row is left after it, and nodes for its splits and dreams."""
+    config, count = tree.config, tree.count
+    n_nodes = min(count.nodes + 2 * (1 + config.dreams), config.max_nodes)
+    return count.memories + 1 < len(tree.examples.memory) and n_nodes <= len(tree.nodes)
+
+
+grow.register(ContextualTree)(grow_tree)
+
+
+@inner_strict
+def _learn(tree: ContextualTree, numeric: np.ndarray, codes: np.ndarray, action: int, reward: float) -> None:
+    """Learn from a query, insert the new memory, and dream."""
     new = _begin(tree, numeric, codes)
     memory = tree.examples.memory[new]
     memory.label, memory.action, memory.fresh = reward, action, True
@@ -68,7 +97,7 @@ def learn(
                 _split(tree, leaf)
 
 
-@njit_inline
+@inline
 def _begin(tree: ContextualTree, numeric: np.ndarray, codes: np.ndarray) -> int:
     """Write a context into the row after the last memory, and return which that is."""
     tree.count.query += 1
@@ -86,7 +115,7 @@ def _begin(tree: ContextualTree, numeric: np.ndarray, codes: np.ndarray) -> int:
     return row
 
 
-@njit_inline
+@inline
 def _route(tree: ContextualTree, row: int, action: int, node: int) -> int:
     """Write the path from a node to the leaf of the example at hand with an action; return its length."""
     if tree.config.dense:
@@ -97,7 +126,7 @@ def _route(tree: ContextualTree, row: int, action: int, node: int) -> int:
     )
 
 
-@njit_inline
+@inline
 def _train(tree: ContextualTree, node: int, row: int, label: np.float32, weight: np.float32) -> bool:
     """Train a node's router on a label (0: on the one that the node chooses); return whether it now says left."""
     here, router, memory = tree.nodes[node], tree.routers[node], tree.examples.memory[row]
@@ -108,7 +137,7 @@ def _train(tree: ContextualTree, node: int, row: int, label: np.float32, weight:
     return train_listed(here, router, features, memory, label, weight, tree.config, tree.count, tree.work)
 
 
-@njit_strict
+@inner_strict
 def _learn_from_query(tree: ContextualTree, new: int) -> None:
     """Train the router of a random node on the way by how well one of its sides, at random, retrieves."""
     nodes, memory = tree.nodes, tree.examples.memory
@@ -142,7 +171,7 @@ def _learn_from_query(tree: ContextualTree, new: int) -> None:
     _train(tree, node, new, -ONE if objective < ZERO else ONE, weight)
 
 
-@njit_inline
+@inline
 def _count(node: Any, left: bool, number: int) -> int:
     """Count an example that goes left, or right; return the child on that side. No branch: it could not be foreseen."""
     went_left = WHOLE(left)
@@ -151,7 +180,7 @@ def _count(node: Any, left: bool, number: int) -> int:
     return WHOLE(node.child) + 1 - went_left
 
 
-@njit_inline
+@inline
 def _insert(tree: ContextualTree, row: int) -> int:
     """Append a memory to the leaf where the routers say after they were trained on it; return the leaf."""
     node = ROOT
@@ -166,7 +195,7 @@ def _insert(tree: ContextualTree, row: int) -> int:
     return node
 
 
-@njit_inline
+@inline
 def _append(leaf: Any, link: np.ndarray, row: int) -> None:
     link[row].next = NONE
     if leaf.size == 0:
@@ -177,7 +206,7 @@ def _append(leaf: Any, link: np.ndarray, row: int) -> None:
     leaf.size += 1
 
 
-@njit_strict
+@inner_strict
 def _split(tree: ContextualTree, leaf: int) -> None:
     """Turn a leaf into an inner node; its memories train the routers of the leaves that they go to."""
     nodes, memory, count = tree.nodes, tree.examples.memory, tree.count
@@ -201,7 +230,7 @@ def _split(tree: ContextualTree, leaf: int) -> None:
     node.n_right = max(np.float64(nodes[children + 1].size), 0.001)
 
 
-@njit_strict
+@inner_strict
 def _take_out(nodes: np.ndarray, link: np.ndarray, count: Any) -> int:
     """Take a random memory out of a leaf that is reached at random; return it, or NONE where the leaf is empty."""
     node = ROOT

@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
+from compiled import from_python
 
-from emt._kernels.contextual.merand import index, uniform
+from emt._kernels.contextual import merand
 from emt.reference.contextual import Random
+
+index, uniform = from_python(merand.index), from_python(merand.uniform)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**32 - 1])

@@ -10,10 +10,33 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emt import Environment
-from emt._kernels.contextual import NONE, allocate, ask, find, grow, has_room, learn
+from emt._kernels.compile import kernel
+from emt._kernels.contextual import tree as contextual
+from emt._kernels.contextual.state import NONE, allocate
+from emt._kernels.parts import ask as ask_part
+from emt._kernels.parts import grow, has_room
+from emt._kernels.parts import learn as learn_part
+from emt._kernels.vector import offsets
 from emt.data import load
 from emt.reference.contextual import ContextualMemoryTree
-from emt.tree import offsets
+
+ANSWERS = np.zeros((0, 1))  # what was answered plays no part in what is learned
+
+
+@kernel
+def ask(tree, numeric, codes, answers):
+    ask_part(tree, numeric, codes, answers)
+
+
+@kernel
+def find(tree, numeric, codes, found):
+    contextual.find(tree, numeric, codes, found)
+
+
+@kernel
+def learn(tree, numeric, codes, action, reward, weight):
+    learn_part(tree, numeric, codes, action, ANSWERS, reward, weight)
+
 
 #: Digests of every answer of two runs, and the state of the random stream at their end.
 FROZEN = {

@@ -1,0 +1,59 @@
+"""The parametric learner with a Contextual Memory Tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from emt._kernels.contextual.slots import BITS
+from emt.arguments import check_counts
+from emt.environment import Space
+from emt.learners.cmt import check_contextual, contextual_memory
+from emt.learners.compiled import CompiledLearner
+from emt.learners.parametric import linear_model
+
+__all__ = ["PCMT"]
+
+
+class PCMT(CompiledLearner):
+    """Rucker, Ash, Langford, Mineiro and Momennejad. Eigen memory trees. 2022: the parametric learner with a CMT.
+
+    The reward that a Contextual Memory Tree remembers for each action is one more feature of that action in the
+    parametric learner: one weight shared by all actions, not interacted. Both learn from every step.
+
+    Parameters
+    ----------
+    epsilon : float
+        Share of exploration, spread over all actions.
+    max_nodes, leaf_multiplier, dreams, alpha, bits
+        Of the memory, as in `CMT`.
+    max_bytes : int
+        Of the parametric model, as in `Parametric`.
+
+    Examples
+    --------
+    >>> from emt import Environment, evaluate
+    >>> from emt.data import load
+    >>> rewards = evaluate(PCMT(), Environment(load("iris"), seed=0))
+    >>> len(rewards), bool(rewards.mean() > 0.4)
+    (150, True)
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 0.1,
+        max_nodes: int = 2000,
+        leaf_multiplier: int = 9,
+        dreams: int = 10,
+        alpha: float = 0.5,
+        bits: int | None = BITS,
+        max_bytes: int = 2**30,
+    ):
+        check_contextual(epsilon, max_nodes, leaf_multiplier, dreams, alpha, bits)
+        check_counts(0, max_bytes=max_bytes)
+        self.epsilon, self.max_nodes, self.leaf_multiplier = epsilon, max_nodes, leaf_multiplier
+        self.dreams, self.alpha, self.bits, self.max_bytes = dreams, alpha, bits, max_bytes
+
+    def parts(self, space: Space, seed: int, n_steps: int) -> tuple[Any, Any]:
+        """Return a Contextual Memory Tree, and a linear model with a constant."""
+        model, self.note = linear_model(space, self.max_bytes, constant=True)
+        return contextual_memory(self, space, seed, n_steps), model
