@@ -2,7 +2,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from openml_server import OpenMLServer
+
+# No test looks at a clock, and chance is seeded.
+settings.register_profile("emt", deadline=None, derandomize=True)
+settings.load_profile("emt")
 
 
 @pytest.fixture

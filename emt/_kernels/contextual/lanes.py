@@ -36,7 +36,7 @@ class LanesModel(models.PrimitiveModel):
     """How they are kept: in one register."""
 
     def __init__(self, manager: Any, kind: Any):
-        super().__init__(manager, kind, VECTOR if kind == lanes else BITS)
+        super().__init__(manager, kind, VECTOR if kind == lanes else BITS)  # type: ignore[no-untyped-call]
 
 
 def _instruction(function: Any, name: str) -> None:
