@@ -45,7 +45,9 @@ def test_the_wheel_works_in_a_clean_environment(tmp_path):
         shutil.copy(ROOT / name, source)
     subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", tmp_path, source], check=True)
     [wheel] = tmp_path.glob("*.whl")
-    inside = {name.split("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "emt/py.typed" in names
+    inside = {name.split("/")[0] for name in names}
     assert inside == {"emt", wheel.name.split("-py3")[0] + ".dist-info"}
     venv.create(tmp_path / "clean", with_pip=True)
     python = tmp_path / "clean" / "bin" / "python"

@@ -16,6 +16,7 @@ import numpy as np
 
 from emt._kernels.contextual.lanes import LANES
 from emt._kernels.contextual.slots import BITS, make_slots
+from emt._kernels.records import record
 
 __all__ = ["FIELDS", "NONE", "WHOLE", "ContextualTree", "allocate", "grow_tree"]
 
@@ -155,13 +156,26 @@ def allocate(
     n_listed = 0 if dense else n_features
     max_leaf = int(leaf_multiplier * (math.log(max_nodes) / math.log(2)))
     single = float(np.float32(alpha))
-    config = (n_numeric, n_inputs, n_actions, max_nodes, max_leaf, dreams, single, dense, shared)
     # Two sums of n terms in single precision, each off by at most n roundings, and some for products and quotients
     rounding = 2.2 * (n_features + 8) * 2.0**-24
     n_rows, n_nodes = n_memories + 2, min(max_nodes, 32 + 2 * dreams + n_memories // 16)
     tree = ContextualTree(
-        config=_record(CONFIG, (*config, _decisive_tilt(single), rounding, 0.5)),
-        count=_record(COUNT, (seed % 2**32, 0, 1, 0, 0, 0.0, 0.0, 0.0, 0.0)),
+        config=record(
+            CONFIG,
+            n_numeric=n_numeric,
+            n_inputs=n_inputs,
+            n_actions=n_actions,
+            max_nodes=max_nodes,
+            max_leaf=max_leaf,
+            dreams=dreams,
+            alpha=single,
+            dense=dense,
+            shared=shared,
+            tilt=_decisive_tilt(single),
+            rounding=rounding,
+            half=0.5,
+        ),
+        count=record(COUNT, rng=seed % 2**32, nodes=1),
         nodes=_new_nodes(n_nodes),
         routers=np.zeros((n_nodes, FIELDS * ((1 + n_actions) * width if dense else n_slots)), np.float32),
         greatest=np.zeros((1 + n_actions) * width if dense else n_slots, np.float32),
@@ -181,11 +195,6 @@ def allocate(
         work=np.zeros(3 * max(2 * width, n_features), np.float32),
     )
     return tree
-
-
-def _record(fields: list[tuple[str, str]], values: tuple[Any, ...]) -> Any:
-    """Return named numbers, in Python as in compiled code."""
-    return np.array([values], np.dtype((np.record, fields)))[0]
 
 
 def _decisive_tilt(alpha: float) -> float:

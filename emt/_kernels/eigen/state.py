@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from emt._kernels.records import record, record_type
 from emt._kernels.vector import ROUND
 from emt.options import TreeOptions
 
@@ -170,7 +171,7 @@ def allocate(options: TreeOptions, n_memories: int) -> Tree:
     n_nodes = 16 + 4 * n_memories // options.leaf_capacity
     width = -(-n_numeric // LANES) * LANES
     tree = Tree(
-        options=_record(
+        options=record(
             OPTIONS,
             n_numeric=n_numeric,
             n_inputs=n_inputs,
@@ -192,7 +193,7 @@ def allocate(options: TreeOptions, n_memories: int) -> Tree:
             weighted=options.weighted,
             duplicates=("first", "last", "both").index(options.duplicates),
         ),
-        counts=_record(
+        counts=record(
             COUNTS,
             leaves=1,
             newest=NONE,
@@ -208,12 +209,12 @@ def allocate(options: TreeOptions, n_memories: int) -> Tree:
             action=np.zeros(n_pages * PAGE, np.uint32),
             square=np.zeros(n_pages * PAGE, real),
             own_levels=np.zeros(n_pages * PAGE, real),
-            record=np.zeros(n_pages * PAGE, _records(RECORD)),
+            record=np.zeros(n_pages * PAGE, record_type(RECORD)),
         ),
         nodes=Nodes(
-            node=np.zeros(n_nodes, _records([(name, real if kind == "real" else kind) for name, kind in NODE])),
+            node=np.zeros(n_nodes, record_type([(name, real if kind == "real" else kind) for name, kind in NODE])),
             router=np.zeros((n_nodes, n_inputs + n_actions), real),
-            page=np.zeros(n_pages, _records(PAGES)),
+            page=np.zeros(n_pages, record_type(PAGES)),
         ),
         scorer=Scorer(
             weight=np.zeros(n_weights + LANES, real),  # padding meets weights, too, but adds nothing
@@ -272,16 +273,6 @@ def grow_tree(tree: Tree) -> Tree:
         memories=Memories(*(_lengthen(array, 2 * old * PAGE) for array in tree.memories)),
         scratch=tree.scratch._replace(**candidate_room(2 * old, tree.scratch.score.dtype)),
     )
-
-
-def _records(fields: list[tuple[str, Any]]) -> np.dtype[Any]:
-    """Return the type of arrays whose entries have named numbers, in Python as in compiled code."""
-    return np.dtype((np.record, np.dtype(fields, align=True)))
-
-
-def _record(fields: list[tuple[str, Any]], **values: Any) -> Any:
-    """Return a record of named numbers, 0 where no value is given."""
-    return np.array([tuple(values.pop(name, 0) for name, _ in fields)], _records(fields))[0]
 
 
 def _lengthen(array: np.ndarray, length: int) -> np.ndarray:

@@ -1,0 +1,31 @@
+"""Named numbers: records that Python and compiled code read and change by the same names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Fields", "record", "record_type"]
+
+Fields = list[tuple[str, Any]]
+
+
+def record_type(fields: Fields) -> np.dtype[Any]:
+    """Return the type of arrays whose entries have named numbers."""
+    return np.dtype((np.record, np.dtype(fields, align=True)))
+
+
+def record(fields: Fields, **values: Any) -> Any:
+    """Return one record; numbers that are not given are 0.
+
+    Examples
+    --------
+    >>> counts = record([("memories", "i8"), ("scale", "f8")], scale=0.5)
+    >>> counts.memories += 1
+    >>> counts.memories.item(), counts.scale.item()
+    (1, 0.5)
+    """
+    if unknown := values.keys() - {name for name, _ in fields}:
+        raise TypeError(f"there are no fields {', '.join(sorted(unknown))}")
+    return np.array([tuple(values.get(name, 0) for name, _ in fields)], record_type(fields))[0]
