@@ -1,9 +1,13 @@
 """The parametric learner: one linear model per action over first and second order features, as Vowpal Wabbit trains it.
 
 VW's default update is adaptive (per-weight rates, Duchi et al., 2011), normalised (Ross et al., 2013) and invariant to
-importance weights (Karampatziakis and Langford, 2011). The policy's own features of action a are a, xa and xxa: a
-block of weights per action, the same positions in each. Two more weights are shared by all actions: the constant, and
-the reward that a memory predicts.
+importance weights (Karampatziakis and Langford, 2011). The policy's own features of action a are a, xa and xxa: all
+products x_i x_j, i <= j, where x_0 = 1. They have a row of weights per action. Two more weights are shared by all
+actions: the constant, and the reward that a memory predicts.
+
+The product x_i x_j is feature j (j + 1) / 2 + i, so that those of the numeric coordinates come first and leave no gap:
+where few of them are 0, they need no list, and sums and updates are loops over neighbours. Other features that are not
+0 are listed, with their positions in a row of weights.
 """
 
 from __future__ import annotations
@@ -13,106 +17,212 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from emt._kernels.compile import inner
-from emt._kernels.parts import begin, judge, learn
+from emt._kernels.numbering import SLOT_BYTES, Numbering, allocate_numbering, more_numbers, number
+from emt._kernels.parts import begin, grow, has_room, judge, learn, remark
+from emt._kernels.vector import ROUND, filled
 
-__all__ = ["Linear", "allocate", "dense_bytes"]
+__all__ = ["Linear", "allocate"]
 
-#: What was asked for, and the sums that the normalised update keeps.
+#: What was asked for, the sums that the normalised update keeps, and the context at hand.
 MODEL = [
-    ("n_inputs", "i8"),
-    ("n_actions", "i8"),
-    ("block", "i8"),  # weights per action; 0 where all actions share a hashed table
-    ("mask", "u8"),
+    ("direct", "i8"),  # features below this have their number as position; others are numbered as they occur
     ("constant", "?"),
     ("total_weight", "f8"),
     ("total_norm", "f8"),
-    ("n_features", "i8"),  # of the context at hand
+    ("n_dense", "i8"),  # features at the positions 0, 1, 2, ..., filled up with zeros
+    ("n_features", "i8"),  # these and the listed ones after them
+    ("judged", "?"),  # are the costs below those of this context?
 ]
 
 LEARNING_RATE = np.float32(0.5)
-PRIME = np.uint64(16777619)  # FNV's, with which VW hashes interactions
-# No feature counts as smaller (as in VW, where the limit is 1e-19) or is larger: rates and squares stay finite.
+# No feature but 0 counts as smaller (as in VW, where the limit is 1e-19) or is larger: rates and squares stay finite.
 SMALLEST, LARGEST = np.float32(1e-15), np.float32(1e15)
+SPARSE = 16  # a context with so many times fewer features than it could have is better listed
+CHUNK = 256  # listed features that are updated together
+LANES = 8  # numbers in a vector of the processor
+
+#: The most memory for all features, though few of them may occur; for all products of numeric coordinates, most of
+#: which do occur; and for the features that occur, where there are too many for either.
+ALL_BYTES, NUMERIC_BYTES, OCCURRING_BYTES = 2**26, 2**28, 2**29
 
 
 class Linear(NamedTuple):
-    """A model: its numbers, three arrays with one entry per weight, and the features of the context at hand."""
+    """A model: its numbers, three arrays with a row of weights per action, and the features of the context at hand."""
 
     model: Any
     weight: np.ndarray
     adaptive: np.ndarray  # sum of squared gradients
     norm: np.ndarray  # greatest |feature| so far
-    feature: np.ndarray  # positions in an action's block
+    shared: np.ndarray  # of the constant and the memory: weight, adaptive, norm; their values and gains
+    numbering: Numbering
+    active: np.ndarray  # coordinates that are not 0
+    amount: np.ndarray  # and what they are
+    feature: np.ndarray  # position of each listed feature
     value: np.ndarray
-    rate: np.ndarray
+    gain: np.ndarray  # value x rate
+    listed: np.ndarray  # weight, adaptive, norm of some listed features
+    cost: np.ndarray  # of each action, less the shared weights' part
 
 
-def dense_bytes(n_inputs: int, n_actions: int) -> int:
-    """Return the size of a model with a weight of its own for every feature of every action."""
-    return 3 * 4 * (n_actions * (1 + n_inputs + n_inputs * (n_inputs + 1) // 2) + 2)
+def products(n: int) -> int:
+    """Return the number of products of so many coordinates."""
+    return n * (n + 1) // 2
 
 
-def allocate(n_numeric: int, n_levels: tuple[int, ...], n_actions: int, *, constant: bool, bits: int | None) -> Linear:
-    """Return a model of zeros, dense or, given a number of bits, with 2**bits hashed weights."""
-    n_inputs, n_active = n_numeric + sum(n_levels), n_numeric + len(n_levels)
-    block = 0 if bits else 1 + n_inputs + n_inputs * (n_inputs + 1) // 2
-    n_weights = (2**bits if bits else n_actions * block) + 2
-    n_features = 1 + n_active + n_active * (n_active + 1) // 2
-    model = (n_inputs, n_actions, block, 2**bits - 1 if bits else 0, constant, 0.0, 0.0, 0)
+def allocate(n_numeric: int, n_levels: tuple[int, ...], n_actions: int, *, constant: bool) -> Linear:
+    """Return a model of zeros."""
+    n_active, n_bytes = 1 + n_numeric + len(n_levels), 3 * 4 * n_actions
+    n_dense, n_all = products(1 + n_numeric), products(1 + n_numeric + sum(n_levels))
+    direct = n_all if n_all * n_bytes <= ALL_BYTES else n_dense if n_dense * n_bytes <= NUMERIC_BYTES else 0
+    at_once = 0 if direct == n_all else products(n_active) - (n_dense if direct else 0)
+    numbering = allocate_numbering(direct, at_once, OCCURRING_BYTES // (n_bytes + SLOT_BYTES))
+    weights, n = (n_actions, _row_length(numbering)), products(n_active) + ROUND
     return Linear(
-        model=np.array([model], MODEL)[0],
-        weight=np.zeros(n_weights, np.float32),
-        adaptive=np.zeros(n_weights, np.float32),
-        norm=np.zeros(n_weights, np.float32),
-        feature=np.zeros(n_features, np.int64),
-        value=np.zeros(n_features, np.float32),
-        rate=np.zeros(n_features + 2, np.float32),  # two more: the constant's and the memory's
+        model=np.array([(direct, constant, 0.0, 0.0, 0, 0, False)], MODEL)[0],
+        weight=np.zeros(weights, np.float32),
+        adaptive=np.zeros(weights, np.float32),
+        norm=np.zeros(weights, np.float32),
+        shared=np.zeros((5, 2), np.float32),
+        numbering=numbering,
+        active=np.zeros(n_active, np.int64),
+        amount=np.zeros(n_active + LANES, np.float32),
+        feature=np.zeros(n, np.uint32),
+        value=np.zeros(n, np.float32),
+        gain=np.zeros(n, np.float32),
+        listed=np.zeros((3, CHUNK), np.float32),
+        cost=np.zeros(n_actions, np.float32),
     )
+
+
+def _row_length(numbering: Numbering) -> int:
+    return int(numbering.counts["room"]) + ROUND  # loops over whole vectors may go beyond the last
+
+
+@has_room.of(Linear)
+def linear_has_room(linear: Linear) -> bool:
+    """Tell whether there are positions for all features of another context, or never will be."""
+    counts = linear.numbering.counts
+    return counts.room == counts.most or counts.next + counts.at_once <= counts.room
+
+
+@grow.register
+def grow_linear(linear: Linear) -> Linear:
+    """Return the model with room for more features."""
+    numbering = more_numbers(linear.numbering)
+    longer = _row_length(numbering) - linear.weight.shape[1]
+    weights = {name: np.pad(getattr(linear, name), ((0, 0), (0, longer))) for name in ("weight", "adaptive", "norm")}
+    return linear._replace(numbering=numbering, **weights)
+
+
+@remark.register
+def remark_linear(linear: Linear) -> str:
+    """Say so if features had to share weights."""
+    counts = linear.numbering.counts
+    return f"too many features: the first {counts.next:,} have weights, others share theirs" if counts.sharing else ""
 
 
 @begin.of(Linear)
 def make_features(linear: Linear, numeric: np.ndarray, codes: np.ndarray) -> None:
-    """Write the non-zero features a, xa and xxa of a context, by position in an action's block."""
-    n_inputs, hashed = linear.model.n_inputs, linear.model.block == 0
-    index, value = linear.feature, linear.value
-    index[0], value[0] = 0, 1
-    n = 1
+    """Write the features of a context: all products of its numeric coordinates, then a list; or a list alone."""
+    model, active, amount, value = linear.model, linear.active, linear.amount, linear.value
+    n = 1 + len(numeric)
+    n_nonzero = np.int32(1)
+    amount[0] = 1
     for i in range(len(numeric)):
-        if numeric[i] != 0:
-            index[n], value[n] = 1 + i, _limited(numeric[i])
-            n += 1
+        amount[1 + i] = _limited(numeric[i])
+        n_nonzero += np.int32(numeric[i] != 0)
+    n_dense = n * (n + 1) // 2
+    if n_dense <= model.direct and n_nonzero * (n_nonzero + 1) // 2 * SPARSE > n_dense:
+        for i in range(n, n + LANES):
+            amount[i] = 0
+        _multiply(amount, n, value)
+        for k in range(n_dense, filled(n_dense)):
+            value[k] = 0
+        model.n_dense = filled(n_dense)
+        n_first = n
+        if len(codes):
+            for i in range(n):
+                active[i] = i
+    else:
+        model.n_dense = n_first = 0
+        active[0] = 0
+        n = 1
+        for i in range(1, 1 + len(numeric)):
+            active[n], amount[n] = i, amount[i]
+            n += amount[i] != 0
     for j in range(len(codes)):
-        index[n], value[n] = 1 + codes[j], 1
+        active[n], amount[n] = 1 + codes[j], 1
         n += 1
-    n_first = n
-    for k in range(1, n_first):
-        i = index[k] - 1
-        # Row i of the upper triangle, so that adding j - i to its start gives the position of the pair.
-        row = 1 + n_inputs + i * n_inputs - i * (i - 1) // 2 - i
-        x = value[k]
-        for m in range(k, n_first):
-            j = index[m] - 1
-            index[n] = _hash(i + 1, j + 1) if hashed else row + j
-            value[n] = _limited(x * value[m])
-            n += 1
-    linear.model.n_features = n
+    model.n_features = _list_features(linear, n_first, n)
+    model.judged = False
 
 
 @inner
 def _limited(x: np.float32) -> np.float32:
-    return max(-LARGEST, min(x, LARGEST))
+    x = x if x < LARGEST else LARGEST
+    return x if x > -LARGEST else -LARGEST
+
+
+@inner
+def _multiply(x: np.ndarray, n: int, value: np.ndarray) -> None:
+    """Write all products of coordinates; ``x`` is followed by zeros.
+
+    Each row is written in whole vectors of the processor. Where that is too much, the next row writes over it.
+    """
+    start = 0
+    for j in range(n):
+        row, x_j = value[start : start + (j + LANES) // LANES * LANES], x[j]
+        for i in range(len(row)):
+            row[i] = _limited(x_j * x[i])
+        start += j + 1
+
+
+@inner
+def _list_features(linear: Linear, n_first: int, n_active: int) -> int:
+    """List the products of the active coordinates from the n_first on; return where the list ends."""
+    active, amount, feature, value = linear.active, linear.amount, linear.feature, linear.value
+    n = linear.model.n_dense
+    for k in range(n_first, n_active):
+        j = active[k]
+        row = j * (j + 1) // 2
+        features, values, x_j = feature[n : n + k + 1], value[n : n + k + 1], amount[k]
+        if row + j < linear.model.direct:
+            for m in range(k + 1):
+                features[m] = row + active[m]
+        else:
+            for m in range(k + 1):
+                features[m] = number(linear.numbering, row + active[m])
+        for m in range(k + 1):
+            values[m] = _limited(x_j * amount[m])
+        n += k + 1
+    return n
 
 
 @judge.of(Linear)
 def predict_linear(linear: Linear, answers: np.ndarray, values: np.ndarray) -> None:
     """Write each action's predicted reward; what a memory remembers of it, or 0, is first in its row of answers."""
-    shared, n = len(linear.weight) - 2, linear.model.n_features
     for a in range(len(values)):
-        cost = _cost(linear, n, a)
-        if linear.model.constant:
-            cost += linear.weight[shared]
-        cost += linear.weight[shared + 1] * np.float32(answers[a, 0])
-        values[a] = -cost
+        linear.cost[a] = _cost(linear, linear.weight[a])
+        values[a] = -(linear.cost[a] + _shared_cost(linear, answers[a, 0]))
+    linear.model.judged = True
+
+
+@inner
+def _cost(linear: Linear, weight: np.ndarray) -> np.float32:
+    total = np.float32(0)
+    for k in range(linear.model.n_dense):
+        total += weight[k] * linear.value[k]
+    d, n = linear.model.n_dense, linear.model.n_features
+    feature, value = linear.feature[d:n], linear.value[d:n]
+    for k in range(len(feature)):
+        total += weight[feature[k]] * value[k]
+    return total
+
+
+@inner
+def _shared_cost(linear: Linear, remembered: float) -> np.float32:
+    cost = linear.shared[0, 1] * np.float32(remembered)
+    return cost + linear.shared[0, 0] if linear.model.constant else cost
 
 
 @learn.of(Linear)
@@ -126,40 +236,38 @@ def learn_linear(
     weight: float,
 ) -> None:
     """Learn the cost (minus the reward) of the action that was taken, with this importance weight."""
-    shared, n = len(linear.weight) - 2, linear.model.n_features
-    constant = np.float32(1 if linear.model.constant else 0)
-    remembered = np.float32(answers[action, 0])
-    cost = _cost(linear, n, action)
-    cost += linear.weight[shared] * constant + linear.weight[shared + 1] * remembered
+    model, shared = linear.model, linear.shared
+    weights, adaptive, norms = linear.weight[action], linear.adaptive[action], linear.norm[action]
+    if not model.judged:
+        linear.cost[action] = _cost(linear, weights)
+    model.judged = False
+    cost = linear.cost[action] + _shared_cost(linear, answers[action, 0])
     cost = max(np.float32(-1), min(np.float32(0), cost))
     error = np.float32(-reward) - cost
     if error == 0:
         return
+    shared[3, 0], shared[3, 1] = model.constant, answers[action, 0]
     squared_gradient = np.float32(4 * error * error * weight)
-    norm = step = np.float32(0)
-    for k in range(n):
-        slot = _slot(linear, action, linear.feature[k])
-        rate, normed = _prepare_weight(linear, slot, linear.value[k], squared_gradient)
-        linear.rate[k] = rate
-        norm += normed
-        step += linear.value[k] * linear.value[k] * rate
-    for k, x in enumerate((constant, remembered)):
-        linear.rate[n + k] = 0
-        if x != 0:
-            rate, normed = _prepare_weight(linear, shared + k, x, squared_gradient)
-            linear.rate[n + k] = rate
-            norm += normed
-            step += x * x * rate
-    linear.model.total_norm += weight * norm
-    linear.model.total_weight += weight
-    multiplier = np.sqrt(linear.model.total_weight / linear.model.total_norm)
-    step *= multiplier
-    update = error * _invariant(LEARNING_RATE * weight, step) * multiplier
-    for k in range(n):
-        slot = _slot(linear, action, linear.feature[k])
-        linear.weight[slot] += update * linear.value[k] * linear.rate[k]
-    linear.weight[shared] += update * constant * linear.rate[n]
-    linear.weight[shared + 1] += update * remembered * linear.rate[n + 1]
+    d, value, gain = model.n_dense, linear.value, linear.gain
+    norm, step = _prepare(value[:d], weights[:d], adaptive[:d], norms[:d], gain[:d], squared_gradient)
+    together = 1 if linear.numbering.counts.sharing else CHUNK
+    for start in range(d, model.n_features, together):
+        end = min(start + together, model.n_features)
+        more_norm, more_step = _prepare_listed(linear, start, end, weights, adaptive, norms, squared_gradient)
+        norm, step = norm + more_norm, step + more_step
+    more_norm, more_step = _prepare(shared[3], shared[0], shared[1], shared[2], shared[4], squared_gradient)
+    norm, step = norm + more_norm, step + more_step
+    model.total_norm += weight * norm
+    model.total_weight += weight
+    multiplier = np.sqrt(model.total_weight / model.total_norm)
+    update = np.float32(error * _invariant(LEARNING_RATE * weight, step * multiplier) * multiplier)
+    for k in range(d):
+        weights[k] += update * gain[k]
+    feature, gain = linear.feature[d : model.n_features], gain[d : model.n_features]
+    for k in range(len(feature)):
+        weights[feature[k]] += update * gain[k]
+    for k in range(2):
+        shared[0, k] += update * shared[4, k]
 
 
 @inner
@@ -171,40 +279,57 @@ def _invariant(scale: float, step: float) -> float:
 
 
 @inner
-def _prepare_weight(linear: Linear, slot: int, x: float, squared_gradient: float) -> tuple[float, float]:
-    """Take account of a feature's gradient and scale; return the weight's rate and the feature's normalised square."""
-    size = abs(x) if abs(x) > SMALLEST else SMALLEST
-    linear.adaptive[slot] += squared_gradient * size * size
-    norm = linear.norm[slot]
-    if size > norm:
-        if norm > 0:  # as if the new scale had been known from the start
-            linear.weight[slot] *= norm / size
-        linear.norm[slot] = norm = size
-    rate = np.float32(1) / (np.sqrt(linear.adaptive[slot]) * norm)
-    return rate, (size / norm) * (size / norm)
+def _prepare_listed(
+    linear: Linear,
+    start: int,
+    end: int,
+    weight: np.ndarray,
+    adaptive: np.ndarray,
+    norm: np.ndarray,
+    squared_gradient: np.float32,
+) -> tuple[np.float32, np.float32]:
+    """Prepare some of the listed features, no two of them with the same weight, as if they were neighbours."""
+    feature = linear.feature[start:end]
+    weights, adaptives, norms = linear.listed[0], linear.listed[1], linear.listed[2]
+    n = len(feature)
+    for k in range(n):
+        weights[k], adaptives[k], norms[k] = weight[feature[k]], adaptive[feature[k]], norm[feature[k]]
+    total, step = _prepare(
+        linear.value[start:end], weights[:n], adaptives[:n], norms[:n], linear.gain[start:end], squared_gradient
+    )
+    for k in range(n):
+        weight[feature[k]], adaptive[feature[k]], norm[feature[k]] = weights[k], adaptives[k], norms[k]
+    return total, step
 
 
 @inner
-def _cost(linear: Linear, n: int, action: int) -> np.float32:
-    total = np.float32(0)
-    if linear.model.block:
-        weight = linear.weight[action * linear.model.block :]
-        for k in range(n):
-            total += weight[linear.feature[k]] * linear.value[k]
-    else:
-        for k in range(n):
-            total += linear.weight[_slot(linear, action, linear.feature[k])] * linear.value[k]
-    return total
+def _prepare(
+    value: np.ndarray,
+    weight: np.ndarray,
+    adaptive: np.ndarray,
+    norm: np.ndarray,
+    gain: np.ndarray,
+    squared_gradient: np.float32,
+) -> tuple[np.float32, np.float32]:
+    """Take account of the features' gradients and scales, and write each weight's gain: the feature times its rate.
 
-
-@inner
-def _slot(linear: Linear, action: int, index: int) -> Any:
-    """Return where an action's weight of a feature is: in its block, or anywhere in the hashed table."""
-    if linear.model.block:
-        return action * linear.model.block + index
-    return np.int64(_hash(index, action + 1) & linear.model.mask)
-
-
-@inner
-def _hash(i: int, j: int) -> np.uint64:
-    return np.uint64((np.uint64(i) * PRIME) ^ np.uint64(j)) * PRIME
+    Returns the sums of the squares of the features, normalised, and of feature times gain. Where a feature is 0, all
+    stays as it is.
+    """
+    zero, one = np.float32(0), np.float32(1)
+    total = step = zero
+    for k in range(len(value)):
+        x = value[k]
+        size = abs(x) if abs(x) > SMALLEST else SMALLEST
+        size = size if x != zero else zero
+        adaptive[k] += squared_gradient * size * size
+        old = norm[k]
+        new = size if size > old else old
+        # A larger scale than any before: as if it had been known from the start.
+        weight[k] *= old / new if size > old else one
+        norm[k] = new
+        gain[k] = x / (np.sqrt(adaptive[k]) * new) if x != zero else zero
+        normed = size / new if x != zero else zero
+        total += normed * normed
+        step += x * gain[k]
+    return total, step

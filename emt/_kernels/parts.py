@@ -18,7 +18,7 @@ import numpy as np
 
 from emt._kernels.compile import by_kind
 
-__all__ = ["ask", "begin", "explore", "grow", "has_room", "judge", "learn"]
+__all__ = ["ask", "begin", "explore", "grow", "has_room", "judge", "learn", "remark"]
 
 
 @by_kind
@@ -58,6 +58,12 @@ def has_room(part: Any) -> bool:
 def grow(part: Any) -> Any:
     """Return the part with more room (in Python: arrays are made there)."""
     return part
+
+
+@singledispatch
+def remark(part: Any) -> str:
+    """Return what a reader of the run log should know of a part after a stream (in Python)."""
+    return ""
 
 
 # A part that is not there

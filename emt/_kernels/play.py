@@ -45,9 +45,9 @@ def make_bandit(memory: Any, model: Any, explorer: EpsilonGreedy, n_actions: int
 
 @kernel
 def play(bandit: Bandit, stream: Stream, start: int) -> int:
-    """Play a stream from a step on, until it ends or the memory must grow; return the step reached."""
+    """Play a stream from a step on, until it ends or a part must grow; return the step reached."""
     for t in range(start, len(stream.labels)):
-        if not has_room(bandit.memory):
+        if not (has_room(bandit.memory) and has_room(bandit.model)):
             return t
         numeric, codes = stream.numeric[t], stream.codes[t]
         _predict(bandit, numeric, codes)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from emt._kernels.explore import EpsilonGreedy
-from emt._kernels.parts import grow, has_room
+from emt._kernels.parts import grow, has_room, remark
 from emt._kernels.play import Bandit, Stream, learn_step, make_bandit, play, predict_step
 from emt._kernels.vector import offsets
 from emt.environment import Context, Environment, Space
@@ -44,6 +44,7 @@ class CompiledLearner(Learner):
 
     def predict(self, context: Context, n_actions: int) -> np.ndarray:
         """Return the probability of each action."""
+        self._make_room()
         predict_step(self._bandit, context.numeric, context.categorical + self._offsets)
         return self._bandit.probabilities.copy()
 
@@ -63,8 +64,14 @@ class CompiledLearner(Learner):
         while step < len(environment):
             self._make_room()
             step = play(self._bandit, stream, step)
+        self.finish()
         return rewards
 
+    def finish(self) -> None:
+        """Note down what a reader of the run log should know."""
+        self.note = "; ".join(filter(None, map(remark, getattr(self, "_bandit", ()))))
+
     def _make_room(self) -> None:
-        while not has_room(self._bandit.memory):
-            self._bandit = self._bandit._replace(memory=grow(self._bandit.memory))
+        for name in ("memory", "model"):
+            while not has_room(getattr(self._bandit, name)):
+                self._bandit = self._bandit._replace(**{name: grow(getattr(self._bandit, name))})

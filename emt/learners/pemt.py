@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from emt.arguments import check_counts, check_shares
+from emt.arguments import check_shares
 from emt.environment import Space
 from emt.learners.compiled import CompiledLearner
 from emt.learners.emt import eigen_memory, keep_options
@@ -25,8 +25,6 @@ class PEMT(CompiledLearner):
         Share of exploration, spread over all actions.
     leaf_capacity, budget, variant, scorer, router, eviction
         Of the memory, as in `EMT`; so are its further choices.
-    max_bytes : int
-        Of the parametric model, as in `Parametric`.
 
     Examples
     --------
@@ -46,7 +44,6 @@ class PEMT(CompiledLearner):
         scorer: str = "self_consistent",
         router: str = "eigen",
         eviction: str = "lru",
-        max_bytes: int = 2**30,
         *,
         initial_score: str | None = None,
         learning: str | None = None,
@@ -59,11 +56,9 @@ class PEMT(CompiledLearner):
         cross_terms: str | None = None,
     ):
         check_shares(epsilon=epsilon)
-        check_counts(0, max_bytes=max_bytes)
-        self.epsilon, self.max_bytes = epsilon, max_bytes
+        self.epsilon = epsilon
         keep_options(self, locals())
 
     def parts(self, space: Space, seed: int, n_steps: int) -> tuple[Any, Any]:
         """Return an Eigen Memory Tree, and a linear model with a constant."""
-        model, self.note = linear_model(space, self.max_bytes, constant=True)
-        return eigen_memory(self, space, seed, n_steps), model
+        return eigen_memory(self, space, seed, n_steps), linear_model(space, constant=True)

@@ -21,7 +21,6 @@ TABLE = Path(__file__).with_name("golden.json")
 
 LEARNERS: dict[str, Learner] = {
     "parametric": Parametric(),
-    "parametric, hashed": Parametric(max_bytes=0),
     "emt": EMT(),
     "emt, budget": EMT(budget=50, leaf_capacity=20),
     "emt, first in first out": EMT(budget=50, leaf_capacity=20, eviction="fifo"),
@@ -33,7 +32,6 @@ LEARNERS: dict[str, Learner] = {
     "emt, as printed, random router": EMT(variant="as_printed", router="random", leaf_capacity=20),
     "pemt": PEMT(),
     "pemt, budget": PEMT(budget=50, leaf_capacity=20),
-    "pemt, hashed": PEMT(max_bytes=0),
     "pemt, as printed": PEMT(variant="as_printed"),
     "cmt": CMT(),
     "cmt, small": CMT(max_nodes=9, leaf_multiplier=1, dreams=3, alpha=0.1),

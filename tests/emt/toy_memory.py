@@ -76,5 +76,5 @@ class Nearest(CompiledLearner):
         shapes = (4, space.n_numeric), (4, len(space.n_levels)), 4, 4  # little room, so that it must grow
         kinds = np.float32, np.int32, np.int64, np.float64
         arrays = [np.zeros(shape, kind) for shape, kind in zip(shapes, kinds, strict=True)]
-        model, self.note = linear_model(space, 2**30, constant=True) if self.model else (None, "")
+        model = linear_model(space, constant=True) if self.model else None
         return Row(*arrays, np.zeros(1, np.int64)), model

@@ -24,7 +24,7 @@ def by_hand(environment, seed, **options):
     space = environment.space
     memory, shift = EMT(**options), offsets(space.n_numeric, space.n_levels)
     memory.start(space, seed)
-    model, _ = linear_model(space, 2**30, constant=True)
+    model = linear_model(space, constant=True)
     values, p, rewards = np.zeros(space.n_actions), np.empty(space.n_actions), []
     for die, (context, label) in zip(environment.dice, environment, strict=True):
         memory.predict(context, space.n_actions)
@@ -53,7 +53,7 @@ def test_the_advice_is_listened_to():
     """One more weight, shared by all actions: it grows large where the memory is right."""
     learner = PEMT()
     evaluate(learner, Environment(load("wine"), seed=0))
-    constant, advice = learner._bandit.model.weight[-2:]
+    constant, advice = learner._bandit.model.shared[0]
     assert constant != 0
     assert advice < -0.1, "costs are minus rewards"
 
@@ -63,13 +63,6 @@ def test_both_together_are_better_than_the_parametric_one_alone():
         return np.mean([evaluate(learner, Environment(load("wine"), seed)).mean() for seed in range(20)])
 
     assert mean(PEMT()) > mean(Parametric()) + 0.01
-
-
-def test_wide_data_fall_back_on_hashed_weights_and_the_log_says_so():
-    learner = PEMT(max_bytes=0)
-    rewards = evaluate(learner, Environment(load("iris"), seed=0))
-    assert "hashed into 2**24" in learner.note
-    assert rewards.mean() > 0.4
 
 
 @pytest.mark.parametrize(("name", "budget"), [("pemt", None), *((f"pemt_{n}", n) for n in (1000, 2000, 16000, 32000))])
@@ -85,7 +78,7 @@ def test_as_printed_by_config():
     assert given["variant"] == "as_printed"
 
 
-@pytest.mark.parametrize("options", [{"epsilon": -1}, {"leaf_capacity": 0}, {"budget": 0}, {"max_bytes": -1}], ids=str)
+@pytest.mark.parametrize("options", [{"epsilon": -1}, {"leaf_capacity": 0}, {"budget": 0}], ids=str)
 def test_impossible_options_are_refused_at_once(options):
     with pytest.raises(ValueError, match=f"{next(iter(options))} must be"):
         PEMT(**options)
