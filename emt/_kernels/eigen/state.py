@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from emt._kernels.pages import sparse_zeros
 from emt._kernels.records import record, record_type
 from emt._kernels.vector import ROUND
 from emt.options import TreeOptions
@@ -217,8 +218,8 @@ def allocate(options: TreeOptions, n_memories: int) -> Tree:
             page=np.zeros(n_pages, record_type(PAGES)),
         ),
         scorer=Scorer(
-            weight=np.zeros(n_weights + LANES, real),  # padding meets weights, too, but adds nothing
-            coin=np.zeros((5, n_weights if options.learning == "coin" else 0), real),
+            weight=sparse_zeros((n_weights + LANES,), real),  # padding meets weights, too, but adds nothing
+            coin=sparse_zeros((5, n_weights if options.learning == "coin" else 0), real),
         ),
         scratch=Scratch(
             **candidate_room(n_pages, real),
