@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from emt._kernels.contextual.slots import BITS
-from emt.arguments import check_counts
 from emt.environment import Space
 from emt.learners.cmt import check_contextual, contextual_memory
 from emt.learners.compiled import CompiledLearner
@@ -26,8 +25,6 @@ class PCMT(CompiledLearner):
         Share of exploration, spread over all actions.
     max_nodes, leaf_multiplier, dreams, alpha, bits
         Of the memory, as in `CMT`.
-    max_bytes : int
-        Of the parametric model, as in `Parametric`.
 
     Examples
     --------
@@ -46,14 +43,11 @@ class PCMT(CompiledLearner):
         dreams: int = 10,
         alpha: float = 0.5,
         bits: int | None = BITS,
-        max_bytes: int = 2**30,
     ):
         check_contextual(epsilon, max_nodes, leaf_multiplier, dreams, alpha, bits)
-        check_counts(0, max_bytes=max_bytes)
         self.epsilon, self.max_nodes, self.leaf_multiplier = epsilon, max_nodes, leaf_multiplier
-        self.dreams, self.alpha, self.bits, self.max_bytes = dreams, alpha, bits, max_bytes
+        self.dreams, self.alpha, self.bits = dreams, alpha, bits
 
     def parts(self, space: Space, seed: int, n_steps: int) -> tuple[Any, Any]:
         """Return a Contextual Memory Tree, and a linear model with a constant."""
-        model, self.note = linear_model(space, self.max_bytes, constant=True)
-        return contextual_memory(self, space, seed, n_steps), model
+        return contextual_memory(self, space, seed, n_steps), linear_model(space, constant=True)
