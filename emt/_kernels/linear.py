@@ -19,6 +19,7 @@ import numpy as np
 from emt._kernels.compile import inner
 from emt._kernels.numbering import SLOT_BYTES, Numbering, allocate_numbering, more_numbers, number
 from emt._kernels.parts import begin, grow, has_room, judge, learn, remark
+from emt._kernels.records import record
 from emt._kernels.vector import ROUND, filled
 
 __all__ = ["Linear", "allocate"]
@@ -78,7 +79,7 @@ def allocate(n_numeric: int, n_levels: tuple[int, ...], n_actions: int, *, const
     numbering = allocate_numbering(direct, at_once, OCCURRING_BYTES // (n_bytes + SLOT_BYTES))
     weights, n = (n_actions, _row_length(numbering)), products(n_active) + ROUND
     return Linear(
-        model=np.array([(direct, constant, 0.0, 0.0, 0, 0, False)], MODEL)[0],
+        model=record(MODEL, direct=direct, constant=constant),
         weight=np.zeros(weights, np.float32),
         adaptive=np.zeros(weights, np.float32),
         norm=np.zeros(weights, np.float32),

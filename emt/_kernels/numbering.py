@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from emt._kernels.compile import inner, kernel
+from emt._kernels.records import record
 
 __all__ = ["SLOT_BYTES", "Numbering", "allocate_numbering", "more_numbers", "number"]
 
@@ -41,7 +42,7 @@ def allocate_numbering(first: int, at_once: int, most: int) -> Numbering:
     """Return an empty table, of at most so many numbers from the first on; contexts have so many features at once."""
     most = max(most, 1) if at_once else 0
     room = min(max(FEW, 2 * at_once), most)
-    counts = np.array([(first, first, first + room, first + most, at_once, False)], np.dtype((np.record, NUMBERS)))[0]
+    counts = record(NUMBERS, first=first, next=first, room=first + room, most=first + most, at_once=at_once)
     return Numbering(counts, _slots(room))
 
 
