@@ -14,7 +14,7 @@ import numpy as np
 from emt._kernels.compile import inline, inner, inner_strict
 from emt._kernels.rng import uniform
 
-__all__ = ["any_least", "dot", "equal_keys", "filled", "least", "offsets", "ordered_dot", "squared_norm"]
+__all__ = ["any_least", "dot", "equal_keys", "filled", "least", "lengthen", "offsets", "ordered_dot", "squared_norm"]
 
 ROUND = 32  # rows of numbers about a leaf's memories are filled up to a multiple of this
 
@@ -28,6 +28,13 @@ def offsets(n_numeric: int, n_levels: Sequence[int]) -> np.ndarray:
     array([2, 5], dtype=int32)
     """
     return (n_numeric + np.cumsum([0, *n_levels])[:-1]).astype(np.int32)
+
+
+def lengthen(array: np.ndarray, length: int) -> np.ndarray:
+    """Return the array with zeros after it, so many rows in all."""
+    longer = np.zeros((length, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
 
 
 @inline

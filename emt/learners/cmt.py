@@ -64,7 +64,7 @@ class CMT(CompiledLearner):
 
 
 def check_contextual(
-    epsilon: float, max_nodes: int, leaf_multiplier: int, dreams: int, alpha: float, bits: int | None
+    epsilon: float, max_nodes: int, leaf_multiplier: int, dreams: int, alpha: float, bits: int | None = None
 ) -> None:
     """Refuse impossible options of a learner with a Contextual Memory Tree."""
     check_shares(epsilon=epsilon, alpha=alpha)

@@ -17,6 +17,7 @@ import numpy as np
 from emt._kernels.contextual.lanes import LANES
 from emt._kernels.contextual.slots import BITS, make_slots
 from emt._kernels.records import record
+from emt._kernels.vector import lengthen
 
 __all__ = ["FIELDS", "NONE", "WHOLE", "ContextualTree", "allocate", "grow_tree"]
 
@@ -228,9 +229,9 @@ def grow_tree(tree: ContextualTree) -> ContextualTree:
     if tree.count["memories"] + 1 < len(tree.examples.memory):
         n_nodes = min(2 * old + 2 * int(tree.config["dreams"]), int(tree.config["max_nodes"]))
         nodes = np.concatenate([tree.nodes, _new_nodes(n_nodes - old)])
-        return tree._replace(nodes=nodes, routers=_lengthen(tree.routers, n_nodes))
+        return tree._replace(nodes=nodes, routers=lengthen(tree.routers, n_nodes))
     rows = 2 * len(tree.examples.memory)
-    examples = Examples(*(_lengthen(array, rows) for array in tree.examples))
+    examples = Examples(*(lengthen(array, rows) for array in tree.examples))
     return tree._replace(examples=examples, candidates=_room(rows, int(tree.config["n_actions"])))
 
 
@@ -238,9 +239,3 @@ def _room(n_rows: int, n_actions: int) -> Candidates:
     """Return room for all memories, and for what fills up a leaf per action and one more."""
     n = n_rows + LANES * (n_actions + 1)
     return Candidates(np.zeros(n, np.int32), np.zeros(n, np.float32), np.zeros(n, np.float32))
-
-
-def _lengthen(array: np.ndarray, length: int) -> np.ndarray:
-    longer = np.zeros((length, *array.shape[1:]), array.dtype)
-    longer[: len(array)] = array
-    return longer

@@ -15,7 +15,7 @@ import numpy as np
 
 from emt._kernels.pages import sparse_zeros
 from emt._kernels.records import record, record_type
-from emt._kernels.vector import ROUND
+from emt._kernels.vector import ROUND, lengthen
 from emt.options import TreeOptions
 
 __all__ = [
@@ -260,26 +260,20 @@ def grow_tree(tree: Tree) -> Tree:
     nodes, free = tree.nodes, tree.counts["free_node"]
     if free == NONE or nodes.node[free]["left"] == NONE:
         old = len(nodes.node)
-        nodes = nodes._replace(node=_lengthen(nodes.node, 2 * old), router=_lengthen(nodes.router, 2 * old))
+        nodes = nodes._replace(node=lengthen(nodes.node, 2 * old), router=lengthen(nodes.router, 2 * old))
         chain(nodes.node["left"][old:], free, old)
         tree.counts["free_node"] = old
         return tree._replace(nodes=nodes)
     old = len(nodes.page)
-    nodes = nodes._replace(page=_lengthen(nodes.page, 2 * old))
+    nodes = nodes._replace(page=lengthen(nodes.page, 2 * old))
     chain(nodes.page["after"][old:], tree.counts["free_page"], old)
     tree.counts["free_page"] = old
     tree.counts["free_pages"] += old
     return tree._replace(
         nodes=nodes,
-        memories=Memories(*(_lengthen(array, 2 * old * PAGE) for array in tree.memories)),
+        memories=Memories(*(lengthen(array, 2 * old * PAGE) for array in tree.memories)),
         scratch=tree.scratch._replace(**candidate_room(2 * old, tree.scratch.score.dtype)),
     )
-
-
-def _lengthen(array: np.ndarray, length: int) -> np.ndarray:
-    longer = np.zeros((length, *array.shape[1:]), array.dtype)
-    longer[: len(array)] = array
-    return longer
 
 
 def chain(links: np.ndarray, end: int, start: int = 0) -> None:

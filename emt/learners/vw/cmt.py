@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from emt.arguments import check_counts, check_shares
 from emt.environment import Space
+from emt.learners.cmt import check_contextual
 from emt.learners.vw.workspace import Memory, VWLearner
 
 __all__ = ["VWCMT"]
@@ -47,9 +47,7 @@ class VWCMT(VWLearner):
         dreams: int = 10,
         alpha: float = 0.5,
     ):
-        check_shares(epsilon=epsilon, alpha=alpha)
-        check_counts(1, max_nodes=max_nodes, leaf_multiplier=leaf_multiplier)
-        check_counts(0, dreams=dreams)
+        check_contextual(epsilon, max_nodes, leaf_multiplier, dreams, alpha)
         self.epsilon, self.max_nodes, self.leaf_multiplier = epsilon, max_nodes, leaf_multiplier
         self.dreams, self.alpha = dreams, alpha
 

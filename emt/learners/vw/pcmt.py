@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from emt.arguments import check_counts, check_shares
+from emt.arguments import check_counts
 from emt.environment import Space
+from emt.learners.cmt import check_contextual
 from emt.learners.vw.cmt import VWCMT
 from emt.learners.vw.parametric import parametric_policy
 from emt.learners.vw.workspace import PolicyWithMemory, VWLearner
@@ -44,9 +45,8 @@ class VWPCMT(VWLearner):
         dreams: int = 10,
         alpha: float = 0.5,
     ):
-        check_shares(epsilon=epsilon, alpha=alpha)
-        check_counts(1, bits=bits, max_nodes=max_nodes, leaf_multiplier=leaf_multiplier)
-        check_counts(0, dreams=dreams)
+        check_contextual(epsilon, max_nodes, leaf_multiplier, dreams, alpha)
+        check_counts(1, bits=bits)
         self.epsilon, self.bits, self.max_nodes, self.leaf_multiplier = epsilon, bits, max_nodes, leaf_multiplier
         self.dreams, self.alpha = dreams, alpha
 
