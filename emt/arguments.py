@@ -24,12 +24,23 @@ def check_shares(**shares: float) -> None:
             raise ValueError(f"{name} must be a number between 0 and 1, not {share!r}")
 
 
-def check_counts(least: int | None, **counts: int) -> None:
-    """Refuse arguments that are not whole numbers, or too small."""
+def check_counts(least: int | None, most: int | None = None, /, **counts: int) -> None:
+    """Refuse arguments that are not whole numbers, too small or too large.
+
+    Examples
+    --------
+    >>> check_counts(1, 1000, epochs=0)
+    Traceback (most recent call last):
+    ...
+    ValueError: epochs must be a whole number, at least 1, not 0
+    """
     for name, count in counts.items():
-        if isinstance(count, bool) or not isinstance(count, Integral) or (least is not None and count < least):
+        whole = isinstance(count, Integral) and not isinstance(count, bool)
+        if not whole or (least is not None and count < least):
             at_least = "" if least is None else f", at least {least}"
             raise ValueError(f"{name} must be a whole number{at_least}, not {count!r}")
+        if most is not None and count > most:
+            raise ValueError(f"{name} must be a whole number, at most {most}, not {count!r}")
 
 
 def check_positive(**numbers: float) -> None:

@@ -13,7 +13,10 @@ from typing import Any
 
 from emt.arguments import check_choice, check_counts, check_positive, check_yes_or_no
 
-__all__ = ["CHOICES", "MEMORY_OPTIONS", "VARIANTS", "Choice", "TreeOptions", "choices_table"]
+__all__ = ["CHOICES", "GREATEST", "MEMORY_OPTIONS", "VARIANTS", "Choice", "TreeOptions", "choices_table"]
+
+#: The greatest size of numbers that a tree takes: Oja's method needs their fourth powers, and coin betting more.
+GREATEST = {"float64": 1e30, "float32": 1e8}
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class TreeOptions:
     n_levels: tuple[int, ...] = ()
     n_actions: int = _of(check_counts, 0, default=0)
     leaf_capacity: int = _of(check_counts, 1, default=100)
-    budget: int | None = _of(check_counts, 1, default=None, optional=True)
+    budget: int | None = _of(check_counts, 1, 2**62, default=None, optional=True)
     eviction: str = _of(check_choice, ("lru", "fifo"), default="lru")
     scorer: str = _of(check_choice, ("self_consistent", "interaction"), default="self_consistent")
     router: str = _of(check_choice, ("eigen", "random"), default="eigen")
@@ -97,7 +100,7 @@ class TreeOptions:
     learning: str = _of(check_choice, ("coin", "gradient"), default=None)
     crossed: bool = _of(check_yes_or_no, default=None)
     weighted: bool = _of(check_yes_or_no, default=None)
-    epochs: int = _of(check_counts, 1, default=None)
+    epochs: int = _of(check_counts, 1, 1000, default=None)
     boundary: str = _of(check_choice, ("left", "right"), default=None)
     splits_at: str = _of(check_choice, ("capacity", "above"), default=None)
     duplicates: str = _of(check_choice, ("first", "last", "both"), default=None)

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,17 +18,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from emt._kernels.eigen.memory import learn_key, make_room, query_key
-from emt._kernels.eigen.state import NONE, PAGE, Tree, allocate, candidate_room
+from emt._kernels.eigen.packing import pack, unpack
+from emt._kernels.eigen.state import NONE, Tree, allocate
 from emt._kernels.vector import offsets
-from emt.options import TreeOptions
+from emt.array_files import load_arrays, naming, save_arrays
+from emt.options import GREATEST, TreeOptions
 
 __all__ = ["EigenMemoryTree", "Memory", "Retrieved"]
 
 FORMAT = "emt-tree-2"
 FEW = 200  # memories that a new tree has room for
-
-#: The greatest size of numbers that a tree takes: Oja's method needs their fourth powers, and coin betting more.
-GREATEST = {"float64": 1e30, "float32": 1e8}
 
 
 class Memory(NamedTuple):
@@ -131,6 +129,9 @@ class EigenMemoryTree:
     1.0
     """
 
+    _options: TreeOptions
+    _tree: Tree
+
     def __init__(
         self,
         n_features: int,
@@ -157,9 +158,8 @@ class EigenMemoryTree:
         dtype: str = "float64",
     ):
         given = {name: value for name, value in locals().items() if name != "self"}
-        self._options = TreeOptions(**given | {"n_levels": tuple(n_levels)})
-        self._tree = allocate(self._options, FEW)
-        self._offsets = offsets(n_features, self._options.n_levels)
+        options = TreeOptions(**given | {"n_levels": tuple(n_levels)})
+        self._hold(options, allocate(options, FEW))
 
     def learn(
         self,
@@ -268,32 +268,30 @@ class EigenMemoryTree:
 
     def save(self, path: str | Path) -> None:
         """Write the tree to a file, which `load` turns back into a tree that goes on exactly as this one would."""
-        with open(path, "wb") as file:
-            header = {"format": np.array(FORMAT), "options": np.array(json.dumps(dataclasses.asdict(self._options)))}
-            np.savez_compressed(file, allow_pickle=False, **header, **_arrays(self._tree))
+        about = {"format": FORMAT, "options": dataclasses.asdict(self._options)}
+        save_arrays(path, about, pack(self._tree))
 
     @classmethod
     def load(cls, path: str | Path) -> EigenMemoryTree:
-        """Read a tree that `save` wrote."""
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                contents = {name: file[name] for name in file.files}
-            if str(contents.pop("format")) != FORMAT:
-                raise ValueError("another format")
-            tree = cls(**json.loads(str(contents.pop("options"))))
-            tree._tree = _restore(tree._tree, contents)
-        except (FileNotFoundError, IsADirectoryError, PermissionError):
-            raise
-        except Exception as error:  # whatever numpy, zip and JSON make of a damaged file
-            raise ValueError(f"{path} is not a tree written by EigenMemoryTree.save, or is damaged: {error}") from error
+        """Read a tree that `save` wrote. A file from anywhere is safe to read: it is a sound tree, or it is refused."""
+        with naming(path, "a tree written by EigenMemoryTree.save"):
+            about, arrays = load_arrays(path)
+            if about.get("format") != FORMAT:
+                raise ValueError(f"its format is {about.get('format')!r}, not {FORMAT!r}")
+            tree = cls.__new__(cls)
+            tree.__setstate__({"options": about["options"], "arrays": arrays})
         return tree
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"options": dataclasses.asdict(self._options), "arrays": _arrays(self._tree)}
+        return {"options": dataclasses.asdict(self._options), "arrays": pack(self._tree)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state["options"])  # type: ignore[misc]
-        self._tree = _restore(self._tree, state["arrays"])
+        options = TreeOptions(**state["options"])
+        self._hold(options, unpack(options, state["arrays"]))
+
+    def _hold(self, options: TreeOptions, tree: Tree) -> None:
+        self._options, self._tree = options, tree
+        self._offsets = offsets(options.n_features, options.n_levels)
 
     def __repr__(self) -> str:
         plain = dataclasses.asdict(TreeOptions(n_features=1, variant=self._options.variant))
@@ -337,35 +335,3 @@ class EigenMemoryTree:
             int(memories.action[row]) if options.n_actions else None,
             float(memories.record[row].value),
         )
-
-
-def _arrays(tree: Tree) -> dict[str, np.ndarray]:
-    """Return what a tree's file and its pickle hold; the rest of the state is options, and room to work in."""
-    parts = (tree.memories, tree.nodes, tree.scorer)
-    return {"counts": np.asarray(tree.counts), **{name: a for part in parts for name, a in part._asdict().items()}}
-
-
-def _restore(empty: Tree, arrays: dict[str, np.ndarray]) -> Tree:
-    """Return the tree that `_arrays` took apart, on the basis of an empty one with the same options."""
-    n_rows = {name: len(empty.memories.record) for name in empty.memories._fields}
-    for name, expected in _arrays(empty).items():
-        found = arrays[name]
-        rows = 0 if name in ("counts", "weight", "coin") else 1  # only these arrays never grow
-        if found.dtype != expected.dtype or found.shape[rows:] != expected.shape[rows:]:
-            raise ValueError(f"its {name} do not fit its options")
-    n_pages, n_nodes = len(arrays["page"]), len(arrays["node"])
-    if any(len(arrays[name]) != n_pages * PAGE for name in n_rows) or len(arrays["router"]) != n_nodes:
-        raise ValueError("its arrays differ in length")
-
-    def part(kind: Any) -> Any:
-        like = {name: np.ascontiguousarray(arrays[name]) for name in kind._fields}
-        return kind._replace(**{name: a.view(getattr(kind, name).dtype) for name, a in like.items()})
-
-    return Tree(
-        options=empty.options,
-        counts=arrays["counts"].reshape(1).copy().view(empty.counts.dtype)[0],
-        memories=part(empty.memories),
-        nodes=part(empty.nodes),
-        scorer=part(empty.scorer),
-        scratch=empty.scratch._replace(**candidate_room(n_pages, empty.scratch.score.dtype)),
-    )

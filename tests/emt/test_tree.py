@@ -1,7 +1,6 @@
 """EigenMemoryTree: the same choices as the oracle, its API, its refusals, its files."""
 
 import itertools
-import json
 import pickle
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import pytest
 from oracle import Oracle
 
 from emt import EigenMemoryTree
+from emt.array_files import load_arrays, save_arrays
 from emt.options import CHOICES, VARIANTS
 
 SPACES = {
@@ -523,6 +523,8 @@ REFUSED_OPTIONS = [
     ({"budget": 0}, "budget must be a whole number, at least 1, not 0"),
     ({"budget": -1}, "budget must be"),
     ({"budget": 10.5}, "budget must be"),
+    ({"budget": 2**63}, "budget must be a whole number, at most 4611686018427387904, not"),
+    ({"epochs": 10**9}, "epochs must be a whole number, at most 1000, not 1000000000"),
     ({"variant": "printed"}, "variant must be one of as_run, as_printed, not 'printed'"),
     ({"scorer": "dot"}, "scorer must be one of self_consistent, interaction"),
     ({"router": "best"}, "router must be one of eigen, random"),
@@ -668,22 +670,20 @@ def foreign_files(folder):
     (folder / "empty").write_bytes(b"")
     np.save(folder / "array.npy", np.arange(3))
     np.savez(folder / "arrays.npz", a=np.arange(3))
-    np.savez(folder / "other_format.npz", format="emt-tree-1", options="{}")
     (folder / "pickle").write_bytes(pickle.dumps({"options": {}}))
-    options = json.dumps({"n_features": 2})
-    np.savez(folder / "no_arrays.npz", format="emt-tree-2", options=options)
-    np.savez(folder / "bad_options.npz", format="emt-tree-2", options=json.dumps({"n_features": -2}))
-    np.savez(folder / "not_json.npz", format="emt-tree-2", options="{")
     grown_tree().save(folder / "tree")
-    with np.load(folder / "tree") as file:
-        contents = dict(file)
-    np.savez(folder / "short_array.npz", **(contents | {"numeric": contents["numeric"][:5]}))
-    np.savez(folder / "narrow_array.npz", **(contents | {"numeric": contents["numeric"][:, :1]}))
-    np.savez(folder / "other_dtype.npz", **(contents | {"weight": contents["weight"].astype(np.float32)}))
-    for name, value in (("n_features", 3), ("scorer", "interaction"), ("learning", "gradient"), ("n_levels", [3, 7])):
-        other = json.dumps(json.loads(str(contents["options"])) | {name: value})
-        np.savez(folder / f"other_{name}.npz", **(contents | {"options": other}))
+    about, arrays = load_arrays(folder / "tree")
     (folder / "tree").unlink()
+    save_arrays(folder / "no_format", {"options": about["options"]}, arrays)
+    save_arrays(folder / "other_format", about | {"format": "emt-tree-1"}, arrays)
+    save_arrays(folder / "no_options", {"format": about["format"]}, arrays)
+    save_arrays(folder / "strange_options", about | {"options": [1, 2]}, arrays)
+    save_arrays(folder / "no_arrays", about, {})
+    save_arrays(folder / "short_array", about, arrays | {"numeric": arrays["numeric"][:5]})
+    save_arrays(folder / "other_dtype", about, arrays | {"weight": arrays["weight"].astype(np.float32)})
+    others = {"n_features": 3, "scorer": "interaction", "learning": "gradient", "n_levels": [3, 7], "colour": "red"}
+    for name, value in (others | {"epochs": 10**15, "budget": -1}).items():
+        save_arrays(folder / f"other_{name}", about | {"options": about["options"] | {name: value}}, arrays)
     return sorted(folder.iterdir())
 
 
@@ -691,6 +691,19 @@ def test_foreign_files_are_refused(tmp_path):
     for path in foreign_files(tmp_path):
         with pytest.raises(ValueError, match=f"{path.name} is not a tree written by"):
             EigenMemoryTree.load(path)
+
+
+def test_a_file_is_saved_whole_or_not_at_all(tmp_path, monkeypatch):
+    tree = grown_tree()
+    tree.save(tmp_path / "tree")
+    before = (tmp_path / "tree").read_bytes()
+    tree.learn([9.0, 9.0], 1.0, categorical=[0, 0], action=0)
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", lambda *_: pytest.fail("no space left"))
+        with pytest.raises(pytest.fail.Exception, match="no space left"):
+            tree.save(tmp_path / "tree")
+    assert (tmp_path / "tree").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["tree"]
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -20,7 +20,7 @@ from emt.options import TreeOptions
 
 __all__ = [
     *("FIRST", "LAST", "NONE", "PAGE", "Memories", "Nodes", "Scorer", "Scratch", "Tree"),
-    *("allocate", "candidate_room", "grow_tree"),
+    *("allocate", "grow_tree", "measure"),
 ]
 
 NONE = -1  # no memory, no node: the end of a linked list
@@ -31,6 +31,7 @@ OPTIONS = [
     ("n_numeric", "i8"),
     ("n_inputs", "i8"),
     ("n_actions", "i8"),
+    ("n_weights", "i8"),  # of the scorer
     ("has_action", "?"),
     ("leaf_limit", "i8"),  # the size at which a leaf is split
     ("budget", "i8"),  # 0: unbounded
@@ -159,17 +160,27 @@ class Tree(NamedTuple):
     scratch: Scratch
 
 
-def allocate(options: TreeOptions, n_memories: int) -> Tree:
-    """Return an empty tree: one leaf, no memories, and room for about so many, or for its budget."""
+def measure(options: TreeOptions) -> tuple[int, int, int]:
+    """Return the number of positions in a key's x block and in its a block, and that of the scorer's weights."""
+    n_inputs, n_actions = options.n_features + sum(options.n_levels), max(options.n_actions, 1)
+    if options.scorer == "interaction":
+        return n_inputs, n_actions, (n_inputs + n_actions) ** 2
+    return n_inputs, n_actions, n_inputs + n_actions + n_actions * n_inputs
+
+
+def allocate(options: TreeOptions, n_memories: int, n_pages: int = 0, n_nodes: int = 0) -> Tree:
+    """Return an empty tree: one leaf, no memories, and room for about so many, or for its budget.
+
+    It has so many pages and nodes at least.
+    """
     n_memories = min(n_memories, options.budget or n_memories)
     n_numeric, n_codes = options.n_features, len(options.n_levels)
-    n_inputs, n_actions = n_numeric + sum(options.n_levels), max(options.n_actions, 1)
+    n_inputs, n_actions, n_weights = measure(options)
     products, real = options.scorer == "interaction", np.dtype(options.dtype)
     crossed = options.crossed and options.n_actions > 0 and not products
-    n_weights = (n_inputs + n_actions) ** 2 if products else n_inputs + n_actions + n_actions * n_inputs
     n_pair = (n_numeric + n_codes + 1) ** 2 if products else 2 + 3 * n_numeric + 4 * n_codes
-    n_pages = 16 + n_memories // (PAGE - 4)  # most are not quite full
-    n_nodes = 16 + 4 * n_memories // options.leaf_capacity
+    n_pages = max(n_pages, 16 + n_memories // (PAGE - 4))  # most are not quite full
+    n_nodes = max(n_nodes, 16 + 4 * n_memories // options.leaf_capacity)
     width = -(-n_numeric // LANES) * LANES
     tree = Tree(
         options=record(
@@ -177,6 +188,7 @@ def allocate(options: TreeOptions, n_memories: int) -> Tree:
             n_numeric=n_numeric,
             n_inputs=n_inputs,
             n_actions=n_actions,
+            n_weights=n_weights,
             has_action=options.n_actions > 0,
             leaf_limit=min(options.leaf_capacity + (options.splits_at == "above"), 2**62),
             budget=options.budget or 0,
