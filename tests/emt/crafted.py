@@ -16,6 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parent))
+from fuzz import operate, random_tree
+
 from emt import EigenMemoryTree
 from emt.array_files import load_arrays, save_arrays
 
@@ -27,35 +30,6 @@ WILD = {
 WILD_OPTIONS = [-1, 0, 1, 3, 10**3, 10**6, 2**31, 2**63, 10**40, 0.5, 1e300, float("nan"), True, None, "first", "eigen"]
 WILD_OPTIONS += ["interaction", "gradient", "float32", "float64", [], [2], [0], [10**9], [1] * 1000, {"a": 1}]
 HANGS = 120  # seconds: a file that takes so long to use is taken to never end
-
-
-def random_tree(rng: np.random.Generator) -> EigenMemoryTree:
-    """A sound tree of up to 60 memories, small enough to be made and used in a moment."""
-    options = {
-        "n_features": int(rng.integers(1, 4)),
-        "n_levels": tuple(int(n) for n in rng.integers(1, 5, rng.integers(3))),
-        "n_actions": int(rng.integers(4)),
-        "leaf_capacity": int(rng.integers(1, 8)),
-        "budget": [None, 20][rng.integers(2)],
-        "variant": ["as_run", "as_printed"][rng.integers(2)],
-        "scorer": ["self_consistent", "interaction"][rng.integers(2)],
-        "duplicates": ["first", "last", "both"][rng.integers(3)],
-        "eviction": ["lru", "fifo"][rng.integers(2)],
-        "dtype": ["float64", "float32"][rng.integers(2)],
-    }
-    tree = EigenMemoryTree(**options)
-    for _ in range(rng.integers(60)):
-        tree.learn(y=float(rng.normal()), **random_key(rng, tree))
-    return tree
-
-
-def random_key(rng: np.random.Generator, tree: EigenMemoryTree) -> dict:
-    options = tree._options
-    return {
-        "x": rng.integers(0, 4, options.n_features) * 0.5,
-        "categorical": [int(rng.integers(n)) for n in options.n_levels],
-        "action": int(rng.integers(options.n_actions)) if options.n_actions else None,
-    }
 
 
 def craft(rng: np.random.Generator, path: Path) -> set[str]:
@@ -123,10 +97,7 @@ def use(path: Path) -> str:
         tree = EigenMemoryTree.load(path)
     except ValueError:
         return "refused"
-    rng = np.random.default_rng(0)
-    for step in range(40):
-        tree.query(**random_key(rng, tree))
-        tree.learn(y=float(step), **random_key(rng, tree))
+    operate(np.random.default_rng(0), tree, 80)
     assert len(list(tree.memories())) == len(tree)
     repr(tree)
     tree.save(path)

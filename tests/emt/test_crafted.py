@@ -4,7 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from crafted import attack, craft, random_tree, use, use_all
+from crafted import attack, craft, use, use_all
+from fuzz import random_tree
 
 from emt import EigenMemoryTree
 from emt.array_files import load_arrays, save_arrays

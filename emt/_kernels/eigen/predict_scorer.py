@@ -168,15 +168,15 @@ def _scan_differences(
 ) -> float:
     """<w, z> with z = |f - f'|, the self-consistent scorer; return the least squared distance."""
     n_inputs, n_actions = options.n_inputs, options.n_actions
-    w_a, w_xa = scorer.weight[n_inputs : n_inputs + n_actions], scorer.weight[n_inputs + n_actions :]
     end = start + n
     _numeric_differences(
         scratch.numeric,
         memories.numeric,
         memories.action,
         scorer.weight,
-        w_a,
-        w_xa[: n_actions * n_inputs].reshape(n_actions, n_inputs),
+        scorer.weight[n_inputs : n_inputs + n_actions],
+        scorer.weight[n_inputs + n_actions :],
+        n_inputs,
         options.signed,
         scratch.candidate[start:end],
         scratch.action[start:end],
@@ -197,6 +197,7 @@ def _numeric_differences(
     w_x: np.ndarray,
     w_a: np.ndarray,
     w_xa: np.ndarray,
+    n_inputs: int,
     signed: bool,
     rows: np.ndarray,
     actions: np.ndarray,
@@ -204,10 +205,13 @@ def _numeric_differences(
     other_of: np.ndarray,
     distance_of: np.ndarray,
 ) -> None:
-    """Write each memory's share of the numeric coordinates: under its own action, under any other, and |z|^2."""
+    """Write each memory's share of the numeric coordinates: under its own action, under any other, and |z|^2.
+
+    The padding of the coordinates meets the weights that follow those of its action's block, but adds nothing.
+    """
     for k in range(len(rows)):
         a = action[rows[k]]
-        theirs, crossed = numeric[rows[k]], w_xa[a]
+        theirs, crossed = numeric[rows[k]], w_xa[a * n_inputs : a * n_inputs + len(query)]
         same = other = distance = query.dtype.type(0)
         if signed:
             for i in range(len(query)):
