@@ -17,12 +17,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from emt._kernels.eigen.memory import learn_key, make_room, query_key
+from emt._kernels.eigen.memory import Keys, learn_keys, make_room, query_keys
+from emt._kernels.eigen.neighbours import forget_id, forget_key, nearest, use_memories
 from emt._kernels.eigen.packing import pack, unpack
 from emt._kernels.eigen.state import NONE, Tree, allocate
 from emt._kernels.vector import offsets
+from emt.arguments import check_counts
 from emt.array_files import load_arrays, naming, save_arrays
-from emt.options import GREATEST, TreeOptions
+from emt.keys import many_keys, many_observations, one_key, one_observation
+from emt.options import TreeOptions
 
 __all__ = ["EigenMemoryTree", "Memory", "Retrieved"]
 
@@ -31,20 +34,30 @@ FEW = 200  # memories that a new tree has room for
 
 
 class Memory(NamedTuple):
-    """A memory: its key (numeric coordinates, levels of categorical columns, action) and its value."""
+    """A memory: its key (numeric coordinates, levels of categorical columns, action), its value and its identifier."""
 
     x: np.ndarray
     categorical: np.ndarray
     action: int | None
     y: float
+    id: int | None
 
 
 class Retrieved(NamedTuple):
-    """What a query found: the value, the memory behind it and its score (minus infinity for an exact match)."""
+    """A memory that was found, and its score: the less, the more alike; minus infinity for an exact match."""
 
-    y: float
     memory: Memory
     score: float
+
+    @property
+    def y(self) -> float:
+        """The memory's value."""
+        return self.memory.y
+
+    @property
+    def id(self) -> int | None:
+        """The memory's identifier."""
+        return self.memory.id
 
 
 class EigenMemoryTree:
@@ -89,7 +102,10 @@ class EigenMemoryTree:
     splits_at : {"capacity", "above"}
         Whether a leaf is split when it has as many memories as its capacity, or one more.
     duplicates : {"first", "last", "both"}
-        What a key keeps that is learned again: its first value, its last, or both, of which the last answers.
+        What a key keeps that is learned again. "first", as run: its first value, whatever comes later; the scorer still
+        learns from it, and that it was used is noted. "last": its last value. "both", as printed: a memory for each,
+        of which the last answers; a leaf of equal keys cannot be split and grows. Where a key's value may change, or
+        is noisy, take "last" or "both".
     cross_terms : {"absolute", "signed"}
         Whether a coordinate that only one of two keys has (the other's is 0) enters the scorer with its absolute value,
         as in the paper's time, or with its sign, as in Vowpal Wabbit today.
@@ -169,6 +185,7 @@ class EigenMemoryTree:
         *,
         categorical: Sequence[int] | np.ndarray = (),
         action: int | None = None,
+        id: int | None = None,
     ) -> None:
         """Store that the key has value y (Algorithm 1, Learn).
 
@@ -184,15 +201,39 @@ class EigenMemoryTree:
             Codes of the key's categorical columns.
         action : int, optional
             The key's action, where keys have one.
+        id : int, optional
+            Any whole number from 0, to know the memory by: `retrieve` gives it back, `forget` takes it. Several
+            memories may have the same.
         """
-        key = self._key(x, categorical, action)
-        greatest = GREATEST[self._options.dtype]
-        if not abs(y) <= greatest:
-            raise ValueError(f"y must be a finite number of size {greatest:g} at most, not {y}")
-        if not 0 <= weight <= greatest:
-            raise ValueError(f"weight must be a finite number from 0 to {greatest:g}, not {weight}")
-        self._tree = make_room(self._tree)
-        learn_key(self._tree, *key, float(y), float(weight))
+        self._learn(one_key(self._options, x, categorical, action), *one_observation(self._options, y, weight, id))
+
+    def learn_many(
+        self,
+        X: Sequence[Sequence[float]] | np.ndarray,
+        y: Sequence[float] | np.ndarray,
+        weight: float | Sequence[float] | np.ndarray = 1.0,
+        *,
+        categorical: Sequence[Sequence[int]] | np.ndarray | None = None,
+        action: Sequence[int] | np.ndarray | None = None,
+        id: Sequence[int] | np.ndarray | None = None,
+    ) -> None:
+        """Learn many observations, one after the other: the same, to the bit, as calls of `learn`, and faster.
+
+        Parameters
+        ----------
+        X, y, weight, categorical, action, id
+            As in `learn`, with a row or a number for each observation; a single weight is that of all. If any is
+            refused, none is learned.
+
+        Examples
+        --------
+        >>> tree = EigenMemoryTree(n_features=2)
+        >>> tree.learn_many([[0.1, 0.7], [0.9, 0.2]], [1.0, 0.0])
+        >>> tree.query_many([[0.9, 0.2], [0.1, 0.7], [0.2, 0.7]])
+        array([0., 1., 1.])
+        """
+        keys = many_keys(self._options, X, categorical, action)
+        self._learn(keys, *many_observations(self._options, len(keys.numeric), y, weight, id))
 
     def query(
         self,
@@ -200,36 +241,123 @@ class EigenMemoryTree:
         *,
         categorical: Sequence[int] | np.ndarray = (),
         action: int | None = None,
-        explain: bool = False,
-    ) -> Any:
+        k: int = 1,
+    ) -> float:
         """Return the value of the most similar memory in the key's leaf (Algorithm 1, Query).
 
         Parameters
         ----------
         x, categorical, action
             The key, as in `learn`.
-        explain : bool
-            Return the memory and its score, too.
+        k : int
+            If more than 1: the mean of the values of so many most similar memories, or of all in the leaf if those are
+            fewer. All of them count as used, the most similar last.
 
         Returns
         -------
-        float or Retrieved or None
-            The value; 0 from an empty tree. With ``explain``, a `Retrieved`, or None from an empty tree.
+        float
+            The value; 0 from an empty tree.
+        """
+        check_counts(1, k=k)
+        key = one_key(self._options, x, categorical, action)
+        if k == 1:
+            return float(self._query(key)[0])
+        rows, _ = nearest(self._tree, key, k)
+        use_memories(self._tree, rows[::-1].copy())
+        return float(self._tree.memories.record["value"][rows].mean()) if len(rows) else 0.0
+
+    def query_many(
+        self,
+        X: Sequence[Sequence[float]] | np.ndarray,
+        *,
+        categorical: Sequence[Sequence[int]] | np.ndarray | None = None,
+        action: Sequence[int] | np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return the value of each key, one query after the other: the same as calls of `query`, and faster."""
+        return self._query(many_keys(self._options, X, categorical, action))
+
+    def retrieve(
+        self,
+        x: Sequence[float] | np.ndarray,
+        *,
+        categorical: Sequence[int] | np.ndarray = (),
+        action: int | None = None,
+    ) -> Retrieved | None:
+        """Return the memory whose value `query` would return, and its score; None from an empty tree.
+
+        It is a query in all else: what it finds counts as used, and ties are broken at random.
 
         Examples
         --------
         >>> tree = EigenMemoryTree(n_features=1)
-        >>> tree.learn([0.5], 1.0)
-        >>> tree.query([0.5], explain=True).score
-        -inf
+        >>> tree.learn([0.5], 1.0, id=17)
+        >>> found = tree.retrieve([0.5])
+        >>> found.y, found.id, found.score, found.memory.x
+        (1.0, 17, -inf, array([0.5]))
         """
-        memory, score = query_key(self._tree, *self._key(x, categorical, action))
-        if memory == NONE:
-            return None if explain else 0.0
-        if explain:
-            found = self._memory(memory)
-            return Retrieved(found.y, found, float(score))
-        return float(self._tree.memories.record[memory].value)
+        key, score = one_key(self._options, x, categorical, action), np.zeros(1, self._options.dtype)
+        row = np.full(1, NONE)
+        query_keys(self._tree, key, row, score)
+        return None if row[0] == NONE else Retrieved(self._memory(int(row[0])), float(score[0]))
+
+    def neighbours(
+        self,
+        x: Sequence[float] | np.ndarray,
+        k: int,
+        *,
+        categorical: Sequence[int] | np.ndarray = (),
+        action: int | None = None,
+    ) -> list[Retrieved]:
+        """Return the k memories with the least scores in the key's leaf, the least first; or all, if those are fewer.
+
+        Looking changes nothing: no memory counts as used, and no random number is drawn. Of equal scores, the memory
+        that was stored last comes first.
+
+        Examples
+        --------
+        >>> tree = EigenMemoryTree(n_features=1)
+        >>> tree.learn_many([[0.0], [1.0], [3.0]], [0.0, 10.0, 30.0], weight=0)
+        >>> [(found.y, round(found.score, 2)) for found in tree.neighbours([0.9], k=2)]
+        [(10.0, 0.1), (0.0, 0.59)]
+        """
+        check_counts(1, k=k)
+        found = nearest(self._tree, one_key(self._options, x, categorical, action), k)
+        return [Retrieved(self._memory(int(row)), float(score)) for row, score in zip(*found, strict=True)]
+
+    def forget(
+        self,
+        x: Sequence[float] | np.ndarray | None = None,
+        *,
+        categorical: Sequence[int] | np.ndarray = (),
+        action: int | None = None,
+        id: int | None = None,
+    ) -> int:
+        """Forget all memories with a key, or all with an identifier; return how many there were.
+
+        The scorer keeps what it has learned from them. To find an identifier takes a look at every memory.
+
+        Parameters
+        ----------
+        x, categorical, action
+            The key, as in `learn`.
+        id : int, optional
+            The identifier, in place of a key.
+
+        Examples
+        --------
+        >>> tree = EigenMemoryTree(n_features=1)
+        >>> tree.learn_many([[0.0], [1.0], [3.0]], [0.0, 10.0, 30.0], id=[0, 1, 2])
+        >>> tree.forget(id=1), tree.forget([3.0]), tree.forget([7.0])
+        (1, 1, 0)
+        >>> [memory.id for memory in tree.memories()]
+        [0]
+        """
+        if (x is None) == (id is None):
+            raise ValueError("give the key, or the id, of what is to be forgotten")
+        if id is None:
+            return int(forget_key(self._tree, one_key(self._options, x, categorical, action)))
+        check_counts(0, 2**63 - 1, id=id)
+        return int(forget_id(self._tree, id))
 
     def __len__(self) -> int:
         return int(self._tree.counts.memories)
@@ -301,31 +429,16 @@ class EigenMemoryTree:
         leaves = "1 leaf" if self.n_leaves == 1 else f"{self.n_leaves:,} leaves"
         return f"EigenMemoryTree({given}) with {len(self):,} memories in {leaves}, depth {self.depth}"
 
-    def _key(self, x: Any, categorical: Any, action: int | None) -> tuple[np.ndarray, np.ndarray, int]:
-        """Return a key in the kernels' form, or refuse it."""
-        options = self._options
-        n_features, n_levels, n_actions = options.n_features, options.n_levels, options.n_actions
-        numeric = np.ascontiguousarray(x, dtype=options.dtype)
-        if numeric.shape != (n_features,):
-            raise ValueError(f"x must have {n_features} coordinates, not shape {numeric.shape}")
-        greatest = GREATEST[options.dtype]
-        if not (np.abs(numeric) <= greatest).all():
-            at = int(np.flatnonzero(~(np.abs(numeric) <= greatest))[0])
-            found = np.asarray(x)[at]
-            raise ValueError(f"x[{at}] is {found}: coordinates must be finite numbers of size {greatest:g} at most")
-        codes = np.asarray(categorical)
-        if codes.shape != (len(n_levels),):
-            raise ValueError(f"categorical must have {len(n_levels)} codes, not shape {codes.shape}")
-        for j, n in enumerate(n_levels):
-            if not 0 <= codes[j] < n or codes[j] != int(codes[j]):
-                raise ValueError(
-                    f"categorical[{j}] is {codes[j]}: codes of this column are whole numbers from 0 to {n - 1}"
-                )
-        if n_actions == 0 and action is not None:
-            raise ValueError("this tree's keys have no action: give n_actions when it is made")
-        if n_actions > 0 and (action is None or not 0 <= action < n_actions or action != int(action)):
-            raise ValueError(f"action is {action}: actions are whole numbers from 0 to {n_actions - 1}")
-        return numeric, (codes + self._offsets).astype(np.int32), int(action or 0)
+    def _learn(self, keys: Keys, values: np.ndarray, weights: np.ndarray, ids: np.ndarray) -> None:
+        step = learn_keys(self._tree, keys, values, weights, ids, 0)
+        while step < len(values):
+            self._tree = make_room(self._tree)
+            step = learn_keys(self._tree, keys, values, weights, ids, step)
+
+    def _query(self, keys: Keys) -> np.ndarray:
+        rows, scores = np.full(len(keys.numeric), NONE), np.zeros(len(keys.numeric), self._options.dtype)
+        query_keys(self._tree, keys, rows, scores)
+        return np.where(rows == NONE, 0.0, self._tree.memories.record["value"][rows])
 
     def _memory(self, row: int) -> Memory:
         memories, options = self._tree.memories, self._options
@@ -334,4 +447,5 @@ class EigenMemoryTree:
             memories.codes[row] - self._offsets,
             int(memories.action[row]) if options.n_actions else None,
             float(memories.record[row].value),
+            int(memories.record[row].id) if memories.record[row].id != NONE else None,
         )

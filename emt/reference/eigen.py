@@ -29,6 +29,7 @@ class Memory:
     x: Vector  # numeric coordinates, indicators of levels, indicators of actions
     f: Vector  # x, and where `crossed` the products of context and action
     y: float
+    id: int | None = None
     serial: int = 0
 
 
@@ -79,7 +80,12 @@ class PlainTree:
         self.norms, self.weights = 0.0, 0.0
 
     def memory(
-        self, numeric: Sequence[float], categorical: Sequence[int] = (), action: int | None = None, y: float = 0.0
+        self,
+        numeric: Sequence[float],
+        categorical: Sequence[int] = (),
+        action: int | None = None,
+        y: float = 0.0,
+        id: int | None = None,
     ) -> Memory:
         """Return a key, or an observation, with its indicators written out."""
         x = [float(value) for value in numeric]
@@ -88,7 +94,7 @@ class PlainTree:
         a = one_hot(action, max(self.options.n_actions, 1))  # a key without action has an empty place for one
         crossed = self.options.crossed and self.options.n_actions and not self.products
         xa = [value * indicator for indicator in a for value in x] if crossed else []
-        return Memory(x + a, x + a + xa, float(y))
+        return Memory(x + a, x + a + xa, float(y), id)
 
     # Algorithm 1: primary functions
 
@@ -109,7 +115,7 @@ class PlainTree:
             if known and self.options.duplicates == "first":
                 return
             if known and self.options.duplicates == "last":
-                known[0].y = new.y
+                known[0].y, known[0].id = new.y, new.id
                 self.use(known[0])
                 return
         n.M.append(new)  # line 14
@@ -117,7 +123,7 @@ class PlainTree:
         self.n_stored += 1
         new.serial = self.n_stored
         if self.options.budget is not None and len(self.used) > self.options.budget:
-            self.evict()
+            self.forget(self.used[0])
         if len(n.M) >= self.options.leaf_capacity + (self.options.splits_at == "above"):  # line 15
             self.split_leaf(n)
 
@@ -154,11 +160,11 @@ class PlainTree:
         self.used.remove(memory)
         self.used.append(memory)
 
-    def evict(self) -> None:
-        """Forget the memory that was used longest ago."""
-        oldest = self.used.pop(0)
-        leaf = self.leaf(oldest)
-        leaf.M[leaf.M.index(oldest)] = leaf.M[-1]  # the last one fills the hole
+    def forget(self, memory: Memory) -> None:
+        """Forget a memory: with a budget, the one that was used longest ago."""
+        self.used.remove(memory)
+        leaf = self.leaf(memory)
+        leaf.M[leaf.M.index(memory)] = leaf.M[-1]  # the last one fills the hole
         leaf.M.pop()
         if not leaf.M and leaf is not self.root:  # the sibling takes the place of their parent
             parent = self.parent(leaf)
@@ -173,6 +179,34 @@ class PlainTree:
     def parent(self, child: Node) -> Node:
         """Return the node above another."""
         return next(node for node in nodes(self.root) if child in (node.left, node.right))
+
+    # Beyond the paper
+
+    def neighbours(self, x: Memory, k: int) -> list[Memory]:
+        """Return the k memories with the least scores in the key's leaf; of equal ones, the last stored first."""
+        return sorted(self.leaf(x).M, key=lambda memory: (self.predict_scorer(x, memory), -memory.serial))[:k]
+
+    def mean(self, x: Memory, k: int) -> float:
+        """Return the mean value of the k nearest, which count as used, the nearest last."""
+        found = self.neighbours(x, k)
+        for memory in reversed(found):
+            if self.lru:
+                self.use(memory)
+        return sum(memory.y for memory in found) / len(found) if found else 0.0
+
+    def forget_key(self, x: Memory) -> int:
+        """Forget all memories with a key; return how many."""
+        same = [memory for memory in self.leaf(x).M if memory.x == x.x]
+        for memory in reversed(same):
+            self.forget(memory)
+        return len(same)
+
+    def forget_id(self, id: int) -> int:
+        """Forget all memories with an identifier; return how many."""
+        same = [memory for memory in self.used if memory.id == id]
+        for memory in same:
+            self.forget(memory)
+        return len(same)
 
     # Algorithm 2: scorer functions
 

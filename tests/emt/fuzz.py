@@ -54,9 +54,15 @@ def operate(rng: np.random.Generator, tree: EigenMemoryTree, n: int) -> None:
     for kind in rng.random(n):
         key = random_key(rng, tree)
         if kind < 0.5:
-            tree.learn(y=float(rng.normal()), weight=float(rng.integers(3)), **key)
+            tree.learn(y=float(rng.normal()), weight=float(rng.integers(3)), id=int(rng.integers(20)), **key)
+        elif kind < 0.9:
+            tree.query(k=int(rng.integers(1, 3)), **key)
+        elif kind < 0.95:
+            tree.neighbours(k=3, **key)
+        elif kind < 0.98:
+            tree.forget(**key)
         else:
-            tree.query(**key)
+            tree.forget(id=int(rng.integers(20)))
 
 
 def fuzz(n_operations: int, seed: int, dtypes: tuple[str, ...] = DTYPES, per_tree: int = 200) -> None:

@@ -11,6 +11,7 @@ from emt import EigenMemoryTree
 from emt._kernels.eigen.route import goes_left
 from emt._kernels.eigen.state import NONE
 from emt._kernels.vector import ordered_dot
+from emt.keys import one_key
 from emt.tree import Memory
 
 goes_left, ordered_dot = from_python(goes_left), from_python(ordered_dot)
@@ -23,7 +24,8 @@ def state(tree: EigenMemoryTree) -> dict[str, bytes]:
 
 def leaf(tree: EigenMemoryTree, memory: Memory) -> int:
     """The leaf that a memory's key is routed to."""
-    numeric, codes, action = tree._key(memory.x, memory.categorical, memory.action)
+    key = one_key(tree._options, memory.x, memory.categorical, memory.action)
+    numeric, codes, action = key.numeric[0], key.codes[0], int(key.action[0])
     options, (node, router, _) = tree._tree.options, tree._tree.nodes
     here = int(tree._tree.counts.root)
     while not is_leaf(tree, here):

@@ -67,7 +67,7 @@ def make_pair(space, algorithm, budget, seed):
 
 
 def assert_same_step(tree, oracle, query, key, value, weight):
-    found = tree.query(**query, explain=True)
+    found = tree.retrieve(**query)
     memory = oracle.query(oracle.memory(*query.values()))
     assert (found is None) == (memory is None)
     if found is not None:
@@ -221,7 +221,7 @@ def test_without_a_learned_scorer_as_run_retrieves_the_nearest():
     tree = EigenMemoryTree(2)
     for x, y in (([0, 0], 1.0), ([1, 1], 2.0), ([3, 0], 3.0)):
         tree.learn(x, y, weight=0)
-    found = tree.query([2, 0.5], explain=True)
+    found = tree.retrieve([2, 0.5])
     assert found.y == 3.0 or found.y == 2.0
     assert found.score == pytest.approx(1 - np.exp(-np.sqrt(1.25)), abs=1e-9)
     assert tree.query([0.1, 0.1]) == 1.0
@@ -259,7 +259,7 @@ def test_stored_keys_return_their_own_values(variant, space, tmp_path):
     for one in (tree, EigenMemoryTree.load(tmp_path / "tree")):
         order = sorted(latest.values(), key=lambda memory: memory.y)
         for memory in order:
-            found = one.query(memory.x, categorical=memory.categorical, action=memory.action, explain=True)
+            found = one.retrieve(memory.x, categorical=memory.categorical, action=memory.action)
             assert found.score == -np.inf
             if variant == "as_run":
                 assert found.y == memory.y
@@ -306,7 +306,7 @@ def test_an_exact_match_wins_where_negative_weights_clip_all_scores_to_0():
     for k, key in enumerate(keys):
         tree.learn(key, float(k), weight=0)
     assert [tree.query(key) for key in keys] == list(range(40))
-    assert tree.query([9.0, 9.0], explain=True).score == 0
+    assert tree.retrieve([9.0, 9.0]).score == 0
 
 
 def test_keys_that_are_tiny_distances_apart_are_told_apart():
@@ -421,7 +421,7 @@ def test_a_budget_of_one():
 def test_an_empty_tree():
     tree = EigenMemoryTree(2)
     assert tree.query([0, 0]) == 0.0
-    assert tree.query([0, 0], explain=True) is None
+    assert tree.retrieve([0, 0]) is None
     assert (len(tree), tree.depth, tree.n_leaves, list(tree.memories())) == (0, 0, 1, [])
 
 
@@ -432,7 +432,7 @@ def test_memories_come_back_as_they_went_in():
     assert memory.x.tolist() == [0.25, -3.0]
     assert memory.categorical.tolist() == [2, 4]
     assert (memory.action, memory.y) == (3, 7.5)
-    found = tree.query([0.25, -3.0], categorical=[2, 4], action=3, explain=True)
+    found = tree.retrieve([0.25, -3.0], categorical=[2, 4], action=3)
     assert (found.y, found.score, found.memory.action) == (7.5, -np.inf, 3)
     (memory,) = [*EigenMemoryTree(1).memories(), memory]
     tree = EigenMemoryTree(1)
@@ -444,7 +444,7 @@ def test_memories_are_copies():
     tree = EigenMemoryTree(1)
     tree.learn([1.0], 2.0)
     next(tree.memories()).x[0] = 9
-    assert tree.query([1.0], explain=True).score == -np.inf
+    assert tree.retrieve([1.0]).score == -np.inf
 
 
 @pytest.mark.parametrize(
@@ -453,7 +453,7 @@ def test_memories_are_copies():
 def test_keys_may_be_any_sequence_of_numbers(convert):
     tree = EigenMemoryTree(2, n_levels=[3])
     tree.learn(convert([1, 2]), 1, categorical=convert([2]))
-    assert tree.query([1.0, 2.0], categorical=[2], explain=True).score == -np.inf
+    assert tree.retrieve([1.0, 2.0], categorical=[2]).score == -np.inf
 
 
 def test_levels_and_actions_count_as_indicators():
@@ -471,7 +471,7 @@ def test_levels_and_actions_count_as_indicators():
             rng.random(),
         )
         full = [*x, *np.eye(3)[codes[0]], *np.eye(4)[codes[1]], *np.eye(2)[action]]
-        one, other = coded.query(x, categorical=codes, action=action, explain=True), written.query(full, explain=True)
+        one, other = coded.retrieve(x, categorical=codes, action=action), written.retrieve(full)
         assert (one is None and other is None) or one.score == pytest.approx(other.score, abs=1e-12)
         coded.learn(x, y, categorical=codes, action=action)
         written.learn(full, y)

@@ -56,7 +56,7 @@ class Tree(RuleBasedStateMachine):
         key, value = self.draw_key(data), reward + self.n_learned * 1e-6
         known = self.options["variant"] == "as_run" and self.same(key)
         there = {memory.y for memory in inside.leaves(self.tree).get(self.leaf(key), [])}
-        self.tree.learn(y=value, weight=weight, **key)
+        self.tree.learn(y=value, weight=weight, id=self.n_learned, **key)
         self.n_learned += 1
         now = [memory.y for memory in self.tree.memories()]
         if self.touches and there:  # learning queries first, in the key's leaf
@@ -73,15 +73,41 @@ class Tree(RuleBasedStateMachine):
     @rule(data=st.data())
     def query(self, data):
         key = self.draw_key(data)
-        found = self.tree.query(**key, explain=True)
+        found = self.tree.retrieve(**key)
         if found is None:
             assert not self.order
             return
         assert found.y in self.keys
+        assert found.id == round((found.y % 0.5) * 1e6)
         assert found.score == -np.inf or found.score >= 0
         assert inside.leaf(self.tree, found.memory) == self.leaf(key)
         if self.touches:
             self.touch(found.y)
+        assert [memory.y for memory in self.tree.memories()] == self.order
+
+    @rule(data=st.data(), k=st.integers(1, 4))
+    def look_at_neighbours(self, data, k):
+        key, before = self.draw_key(data), inside.state(self.tree)
+        found = self.tree.neighbours(k=k, **key)
+        assert inside.state(self.tree) == before
+        there = inside.leaves(self.tree).get(self.leaf(key), [])
+        assert len(found) == min(k, len(there))
+        assert {one.y for one in found} <= {memory.y for memory in there}
+        assert [one.score for one in found] == sorted(one.score for one in found)
+
+    @rule(data=st.data(), by_id=st.booleans())
+    def forget(self, data, by_id):
+        key = self.draw_key(data)
+        forgotten = self.same(key)
+        if by_id:
+            forgotten = forgotten[:1]
+            id = round((forgotten[0] % 0.5) * 1e6) if forgotten else self.n_learned
+            assert self.tree.forget(id=id) == len(forgotten)
+        else:
+            assert self.tree.forget(**key) == len(forgotten)
+        for value in forgotten:
+            del self.keys[value]
+            self.order.remove(value)
         assert [memory.y for memory in self.tree.memories()] == self.order
 
     @rule(pickled=st.booleans())
@@ -127,7 +153,7 @@ class Tree(RuleBasedStateMachine):
         return (*np.array(key["x"], self.options["dtype"]).tolist(), *key["categorical"], key["action"])
 
     def leaf(self, key):
-        return inside.leaf(self.tree, inside.Memory(np.array(key["x"]), key["categorical"], key["action"], 0.0))
+        return inside.leaf(self.tree, inside.Memory(np.array(key["x"]), key["categorical"], key["action"], 0.0, None))
 
 
 TestTree = Tree.TestCase

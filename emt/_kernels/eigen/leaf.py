@@ -62,7 +62,7 @@ def move(counts: Any, memories: Memories, source: int, target: int) -> None:
     memories.own_levels[target] = memories.own_levels[source]
     record = memories.record
     new, old = record[target], record[source]
-    new.value, new.serial, new.own_version = old.value, old.serial, old.own_version
+    new.value, new.id, new.serial, new.own_version = old.value, old.id, old.serial, old.own_version
     new.newer, new.older = old.newer, old.older
     if old.newer == NONE:
         counts.newest = target

@@ -1,13 +1,15 @@
-"""Query and Learn (Algorithm 1), for one key and for a context with every action: a memory that the loop can play."""
+"""Query and Learn (Algorithm 1), for keys and for a context with every action: a memory that the loop can play."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from emt._kernels.compile import inner, kernel
 from emt._kernels.eigen.leaf import attach
 from emt._kernels.eigen.predict_scorer import argmin, begin_question, scan, score_action
-from emt._kernels.eigen.recency import enlist, evict, touch
+from emt._kernels.eigen.recency import enlist, forget, touch
 from emt._kernels.eigen.route import route
 from emt._kernels.eigen.split import split_leaf
 from emt._kernels.eigen.state import FIRST, LAST, NONE, PAGE, Memories, Tree, grow_tree
@@ -15,30 +17,51 @@ from emt._kernels.eigen.update_scorer import update_scorer
 from emt._kernels.parts import ask, begin, grow, has_room, learn
 from emt._kernels.vector import filled, least, squared_norm
 
-__all__ = ["learn_key", "make_room", "query_key"]
+__all__ = ["Keys", "learn_keys", "make_room", "query_keys"]
+
+
+class Keys(NamedTuple):
+    """Any number of keys, a row each."""
+
+    numeric: np.ndarray
+    codes: np.ndarray
+    action: np.ndarray
 
 
 @kernel
-def query_key(tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int) -> tuple[int, float]:
-    """Return the memory that is least unlike the key, and its score; `NONE` from an empty tree."""
+def query_keys(tree: Tree, keys: Keys, found: np.ndarray, scores: np.ndarray) -> None:
+    """Query one key after the other; write the memory that is least unlike each, or `NONE`, and its score."""
     counts, memories, scratch = tree.counts, tree.memories, tree.scratch
-    if counts.memories == 0:
-        return NONE, 0.0
-    begin_question(tree.options, counts, tree.scorer, scratch, numeric, codes)
-    leaf = route(tree.options, counts, tree.nodes, numeric, codes, action)
-    start, n = scan(tree, leaf, numeric, codes), tree.nodes.node[leaf].size
-    score_action(tree.options, memories, tree.scorer, scratch, start, n, action)
-    k = argmin(counts, memories.record, scratch, start, n)
-    if tree.options.touches:
-        touch(counts, memories.record, scratch.candidate[k])
-    return int(scratch.candidate[k]), scratch.score[k]
+    for q in range(len(found)):
+        if counts.memories == 0:
+            found[q] = NONE
+            continue
+        numeric, codes, action = keys.numeric[q], keys.codes[q], keys.action[q]
+        begin_question(tree.options, counts, tree.scorer, scratch, numeric, codes)
+        leaf = route(tree.options, counts, tree.nodes, numeric, codes, action)
+        start, n = scan(tree, leaf, numeric, codes), tree.nodes.node[leaf].size
+        score_action(tree.options, memories, tree.scorer, scratch, start, n, action)
+        k = argmin(counts, memories.record, scratch, start, n)
+        found[q], scores[q] = scratch.candidate[k], scratch.score[k]
+        if tree.options.touches:
+            touch(counts, memories.record, found[q])
 
 
 @kernel
-def learn_key(tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int, value: float, weight: float) -> None:
-    """Store that a key has a value; ``weight`` is the importance of what the scorer learns from it."""
-    begin_question(tree.options, tree.counts, tree.scorer, tree.scratch, numeric, codes)
-    _learn(tree, numeric, codes, action, value, weight)
+def learn_keys(
+    tree: Tree, keys: Keys, values: np.ndarray, weights: np.ndarray, identifiers: np.ndarray, start: int
+) -> int:
+    """Learn one key's value after the other, from a key on, until the tree must grow; return the key reached.
+
+    A weight is the importance of what the scorer learns.
+    """
+    for k in range(start, len(values)):
+        if not has_room(tree):
+            return k
+        numeric, codes = keys.numeric[k], keys.codes[k]
+        begin_question(tree.options, tree.counts, tree.scorer, tree.scratch, numeric, codes)
+        _learn(tree, numeric, codes, keys.action[k], values[k], weights[k], identifiers[k])
+    return len(values)
 
 
 @begin.of(Tree)
@@ -80,11 +103,13 @@ def learn_action(
     tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int, answers: np.ndarray, reward: float, weight: float
 ) -> None:
     """Remember the reward of an action in the context that was begun."""
-    _learn(tree, numeric, codes, action, reward, weight)
+    _learn(tree, numeric, codes, action, reward, weight, NONE)
 
 
 @inner
-def _learn(tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int, value: float, weight: float) -> None:
+def _learn(
+    tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int, value: float, weight: float, identifier: int
+) -> None:
     """Update the scorer, insert the memory, and split its leaf where that is full (Algorithm 1, Learn)."""
     options, counts, memories, scratch = tree.options, tree.counts, tree.memories, tree.scratch
     if not options.weighted:
@@ -110,32 +135,29 @@ def _learn(tree: Tree, numeric: np.ndarray, codes: np.ndarray, action: int, valu
             return
         if known and options.duplicates == LAST:
             old = scratch.candidate[argmin(counts, memories.record, scratch, start, n)]
-            memories.record[old].value = value
+            memories.record[old].value, memories.record[old].id = value, identifier
             touch(counts, memories.record, old)
             return
     row = attach(counts, tree.nodes.node, tree.nodes.page, leaf)
-    _store(memories, row, numeric, codes, action, value, counts.serial)
+    _store(memories, row, numeric, codes, action)
+    memories.record[row].value, memories.record[row].id = value, identifier
+    memories.record[row].serial, memories.record[row].own_version = counts.serial, 0
     counts.memories += 1
     counts.serial += 1
     enlist(counts, memories.record, row)
     if options.budget and counts.memories > options.budget:
-        evict(counts, memories, tree.nodes)
+        forget(counts, memories, tree.nodes, counts.oldest)
     split_leaf(options, counts, memories, tree.nodes, leaf)
 
 
 @inner
-def _store(
-    memories: Memories, row: int, numeric: np.ndarray, codes: np.ndarray, action: int, value: float, serial: int
-) -> None:
+def _store(memories: Memories, row: int, numeric: np.ndarray, codes: np.ndarray, action: int) -> None:
     for i in range(len(numeric)):
         memories.numeric[row, i] = numeric[i]
     for j in range(len(codes)):
         memories.codes[row, j] = codes[j]
     memories.action[row] = action
     memories.square[row] = squared_norm(numeric, len(codes))
-    memories.record[row].value = value
-    memories.record[row].serial = serial
-    memories.record[row].own_version = 0
 
 
 @has_room.of(Tree)

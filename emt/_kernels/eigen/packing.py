@@ -8,7 +8,7 @@ and 2 k + 2. Memories come leaf by leaf; ``stored`` and ``used`` are the orders 
 | --- | --- |
 | ``size`` | node |
 | ``boundary``, ``router`` | inner node |
-| ``numeric``, ``codes``, ``action``, ``square``, ``value``, ``stored``, ``used`` | memory |
+| ``numeric``, ``codes``, ``action``, ``square``, ``value``, ``id``, ``stored``, ``used`` | memory |
 | ``weight``, ``coin`` | weight of the scorer |
 | ``sums`` | of coin betting's two |
 | ``stream`` | random stream: one, its state |
@@ -46,6 +46,7 @@ def pack(tree: Tree) -> dict[str, np.ndarray]:
         "action": memories.action[rows],
         "square": memories.square[rows],
         "value": memories.record["value"][rows],
+        "id": memories.record["id"][rows],
         "stored": np.argsort(memories.record["serial"][rows]),
         "used": packed[_order_of_use(memories, int(counts.oldest))],
         "weight": tree.scorer.weight[: options.n_weights].copy(),
@@ -109,7 +110,8 @@ def _put_memories(memories: Memories, arrays: dict[str, np.ndarray], rows: np.nd
     memories.codes[rows], memories.action[rows] = arrays["codes"], arrays["action"]
     memories.square[rows] = arrays["square"]
     record, used = memories.record, rows[arrays["used"]]
-    record["value"][rows], record["serial"][rows[arrays["stored"]]] = arrays["value"], np.arange(len(rows))
+    record["value"][rows], record["id"][rows] = arrays["value"], arrays["id"]
+    record["serial"][rows[arrays["stored"]]] = np.arange(len(rows))
     record["older"][used[:1]] = record["newer"][used[-1:]] = NONE
     record["older"][used[1:]], record["newer"][used[:-1]] = used[:-1], used[1:]
 
@@ -165,6 +167,7 @@ def _check_shapes(options: TreeOptions, arrays: dict[str, np.ndarray]) -> None:
         "action": (np.uint32, (n,)),
         "square": (options.dtype, (n,)),
         "value": (np.float64, (n,)),
+        "id": (np.int64, (n,)),
         "stored": (np.int64, (n,)),
         "used": (np.int64, (n,)),
         "weight": (options.dtype, (n_weights,)),
@@ -197,6 +200,7 @@ def _check_numbers(options: TreeOptions, arrays: dict[str, np.ndarray]) -> None:
     codes = arrays["codes"]
     _require(((codes >= least) & (codes < least + np.array(options.n_levels, int))).all(), "a code is out of range")
     _require((arrays["action"] < max(options.n_actions, 1)).all(), "an action is out of range")
+    _require((arrays["id"] >= NONE).all(), "an identifier is negative")
     greatest = GREATEST[options.dtype]
     for name, most in (("numeric", greatest), ("value", greatest), ("router", 1.01)):
         _require((np.abs(arrays[name]) <= most).all(), f"its {name} are not numbers of size {most:g} at most")

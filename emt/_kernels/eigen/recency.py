@@ -1,4 +1,4 @@
-"""The budget: which memory was used longest ago, and how it leaves the tree, all in constant time."""
+"""The order of use: which memory was used longest ago, and how any leaves the tree, all in constant time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emt._kernels.compile import inner
 from emt._kernels.eigen.leaf import detach
 from emt._kernels.eigen.state import NONE, Memories, Nodes
 
-__all__ = ["enlist", "evict", "touch"]
+__all__ = ["enlist", "forget", "touch"]
 
 
 @inner
@@ -34,9 +34,8 @@ def touch(counts: Any, record: np.ndarray, memory: int) -> None:
 
 
 @inner
-def evict(counts: Any, memories: Memories, nodes: Nodes) -> None:
-    """Forget the memory that was used longest ago; prune its leaf if that was the last one there."""
-    memory = counts.oldest
+def forget(counts: Any, memories: Memories, nodes: Nodes, memory: int) -> None:
+    """Forget a memory; prune its leaf if it was the last one there."""
     _delist(counts, memories.record, memory)
     leaf = detach(counts, memories, nodes.node, nodes.page, memory)
     counts.memories -= 1

@@ -97,6 +97,7 @@ RECORD = [
     ("newer", "i4"),  # neighbours in the order of use
     ("older", "i4"),
     ("own_version", "i8"),
+    ("id", "i8"),  # given by who learned it, or NONE
 ]
 
 

@@ -81,6 +81,7 @@ FAULTS = [
     ("codes", put((0, 0), 6), "a code is out of range"),
     ("codes", put((9, 1), 10), "a code is out of range"),
     ("action", put(9, 2), "an action is out of range"),
+    ("id", put(9, -2), "an identifier is negative"),
     ("numeric", put((9, 2), np.nan), "its numeric are not numbers of size 1e.30 at most"),
     ("numeric", put((9, 2), 2e30), "its numeric are not numbers of size 1e.30 at most"),
     ("value", put(9, -np.inf), "its value are not numbers of size 1e.30 at most"),

@@ -39,7 +39,7 @@ def test_scores_are_those_of_vectors_written_out(variant, scorer, n_actions, n_f
         tree.learn(x, 0.0, categorical=codes, action=action)
         for _ in range(3):
             query = draw()
-            found = tree.query(query[0], categorical=query[1], action=query[2], explain=True)
+            found = tree.retrieve(query[0], categorical=query[1], action=query[2])
             expected = oracle.predict_scorer(oracle.memory(*query), oracle.memory(x, codes, action))
             assert found.score == pytest.approx(expected, abs=1e-10)
             assert found.score == -np.inf or 0 <= found.score <= (3 if variant == "as_run" else np.inf)
