@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from emt._kernels.eigen.memory import Keys
-from emt._kernels.eigen.state import NONE
+from emt._kernels.eigen import NONE, Keys
 from emt._kernels.vector import offsets
 from emt.arguments import check_counts
 from emt.options import GREATEST, TreeOptions
@@ -106,7 +105,7 @@ def _observations(
 
 def _whole(numbers: np.ndarray, n: Any) -> np.ndarray:
     """Tell which numbers are whole numbers from 0 to n - 1."""
-    return (numbers >= 0) & (numbers < n) & (numbers == np.trunc(numbers))
+    return np.asarray((numbers >= 0) & (numbers < n) & (numbers == np.trunc(numbers)))
 
 
 def _others(taken: np.ndarray) -> list[tuple[int, ...]]:

@@ -17,10 +17,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from emt._kernels.eigen.memory import Keys, learn_keys, make_room, query_keys
-from emt._kernels.eigen.neighbours import forget_id, forget_key, nearest, use_memories
-from emt._kernels.eigen.packing import pack, unpack
-from emt._kernels.eigen.state import NONE, Tree, allocate
+from emt._kernels.eigen import (
+    NONE,
+    Keys,
+    Tree,
+    allocate,
+    forget_id,
+    forget_key,
+    learn_keys,
+    make_room,
+    nearest,
+    pack,
+    query_keys,
+    unpack,
+    use_memories,
+)
 from emt._kernels.vector import offsets
 from emt.arguments import check_counts
 from emt.array_files import load_arrays, naming, save_arrays
