@@ -41,6 +41,12 @@ assert "vowpalwabbit" in sys.modules
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
+def test_importing_emt_is_quick_for_what_it_does_not_load():
+    code = "import sys, emt; print(sorted({'vowpalwabbit', 'pandas', 'sklearn', 'openml'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_importing_emt_loads_neither_the_runner_nor_its_tools():
     code = """
 import pkgutil, importlib, sys, emt

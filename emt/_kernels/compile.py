@@ -11,9 +11,10 @@ take longer to compile (`_DEFERS`) or to run (`_UNCOUNTED`), or may be out of da
 from __future__ import annotations
 
 import hashlib
+import sys
 import warnings
 from collections.abc import Callable
-from functools import wraps
+from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
@@ -126,13 +127,22 @@ def _cached(function: F, **jit_options: Any) -> F:
 
     def load_or_repair(*signature: Any) -> Any:
         try:
-            return load(*signature)
+            found = load(*signature)
         except Exception:  # a truncated or foreign file: forget it and compile again
             cache.flush()
-            return None
+            found = None
+        if found is None:
+            _announce()
+        return found
 
     cache.load_overload = load_or_repair
     return cast(F, dispatcher)
+
+
+@lru_cache
+def _announce() -> None:
+    """Say, once, why nothing seems to happen."""
+    print("emt: compiling, once: 5 to 20 seconds a learner. Later runs load the result from disk", file=sys.stderr)
 
 
 def _deferred(function: F, **jit_options: Any) -> F:

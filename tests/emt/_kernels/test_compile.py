@@ -75,6 +75,27 @@ def test_a_change_of_a_callee_in_another_file_is_noticed(tmp_path):
     assert said == ["11.0 0", "11.0 1", "21.0 0"]
 
 
+TWO_KERNELS = """
+import numpy as np
+from emt._kernels.explore import epsilon_greedy, sample
+p = np.zeros(3)
+epsilon_greedy(np.array([0.0, 1.0, 0.0]), 0.3, p)
+print(sample(p, 0.5))
+"""
+
+
+def test_who_waits_for_the_compiler_is_told_so_once_and_nobody_else(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", TWO_KERNELS]
+    first, second = (
+        subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True) for _ in range(2)
+    )
+    assert first.stdout == second.stdout == "1\n"
+    (line,) = first.stderr.splitlines()
+    assert line.startswith("emt: compiling, once")
+    assert second.stderr == ""
+
+
 def test_inner_functions_refuse_to_be_called_from_python():
     code = """
 import numpy as np
