@@ -14,10 +14,38 @@ from emt.environment import Context, Environment, Space
 
 __all__ = ["Learner"]
 
+TOLERANCE = 1e-6  # of the sum of probabilities
+
 
 @cache
 def _arguments(kind: type) -> tuple[str, ...]:
     return tuple(inspect.signature(kind).parameters)
+
+
+def _are_probabilities(values: Any, n_actions: int) -> bool:
+    """Tell if these are the probabilities of so many actions; NaN fails every comparison."""
+    return (
+        isinstance(values, np.ndarray)
+        and values.shape == (n_actions,)
+        and values.dtype.kind in "fiu"
+        and bool(values.min() >= 0)
+        and bool(abs(values.sum() - 1) <= TOLERANCE)
+    )
+
+
+def _problem(values: Any, n_actions: int) -> str:
+    """Say what keeps values from being the probabilities of so many actions."""
+    if not isinstance(values, np.ndarray):
+        return f"it must return an array, not {type(values).__name__}"
+    if values.shape != (n_actions,):
+        return f"it must return a probability for each of {n_actions} actions; the shape is {values.shape}"
+    if values.dtype.kind not in "fiu":
+        return f"probabilities must be numbers, not {values.dtype}"
+    if not np.isfinite(values).all():
+        return f"probabilities must be finite, not {values}"
+    if values.min() < 0:
+        return f"no probability may be negative: {values}"
+    return f"probabilities must sum to 1, not to {values.sum()}"
 
 
 class Learner(ABC):
@@ -68,12 +96,21 @@ class Learner(ABC):
         -------
         ndarray of uint8, shape (n_steps,)
             The reward, 0 or 1, of each step.
+
+        Raises
+        ------
+        ValueError
+            If `predict` gives no probabilities; the message says at which step, and what is wrong with them.
         """
         rewards = np.zeros(len(environment), dtype=np.uint8)
+        n_actions = environment.space.n_actions
         self.start(environment.space, seed)
         try:
             for step, (context, label) in enumerate(environment):
-                probabilities = self.predict(context, environment.space.n_actions)
+                probabilities = self.predict(context, n_actions)
+                if not _are_probabilities(probabilities, n_actions):
+                    problem = _problem(probabilities, n_actions)
+                    raise ValueError(f"{type(self).__name__}.predict at step {step}: {problem}")
                 action = int(sample(probabilities, environment.dice[step]))
                 rewards[step] = action == label
                 self.learn(context, action, float(rewards[step]), float(probabilities[action]))
