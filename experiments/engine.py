@@ -23,6 +23,7 @@ from emt.data import Dataset, DatasetError, load
 from experiments.config import ConfigError, Engine
 from experiments.learners import instantiate
 from experiments.plan import Block, Run, row_of, run_key
+from experiments.provenance import cpu
 from experiments.store import pack
 
 __all__ = ["execute", "n_workers", "play"]
@@ -99,6 +100,7 @@ def _row(block: Block, seed: int, status: str, message: str, seconds: float, rew
         "n_steps": 0 if rewards is None else len(rewards),
         "rewards": b"" if rewards is None else pack(rewards),
         "seconds": seconds,
+        "cpu": cpu(),
     }
 
 

@@ -6,11 +6,15 @@ import platform
 import subprocess
 import sys
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-__all__ = ["provenance"]
+import llvmlite.binding
+import numba
+
+__all__ = ["cpu", "provenance"]
 
 PACKAGES = ("emt", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyarrow", "joblib", "vowpalwabbit", "hydra-core")
 
@@ -30,7 +34,7 @@ def provenance() -> dict[str, Any]:
         else bool(changes),
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES},
-        "cpu": _cpu(),
+        "cpu": cpu(),
         "platform": platform.platform(),
         "command": sys.argv[1:],
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -54,9 +58,13 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _cpu() -> str:
+@cache
+def cpu() -> str:
+    """Return which kind of CPU this process runs on: its name, and the kind that kernels are compiled for."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
-        return platform.processor()
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
+        lines = []
+    names = (line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    kind = getattr(numba.config, "CPU_NAME", None) or llvmlite.binding.get_host_cpu_name()
+    return f"{next(names, platform.processor() or platform.machine())}, {kind}"

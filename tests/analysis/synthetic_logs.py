@@ -33,7 +33,7 @@ def row(learner: str, dataset: str, seed: int, rewards: np.ndarray, **changes: o
         "status": "done",
     }
     bits = np.packbits(np.asarray(rewards, dtype=np.uint8)).tobytes()
-    return known | {"message": "", "n_steps": len(rewards), "rewards": bits, "seconds": 0.25} | changes
+    return known | {"message": "", "n_steps": len(rewards), "rewards": bits, "seconds": 0.25, "cpu": ""} | changes
 
 
 def cast(**params: Mapping[str, object]) -> Cast:

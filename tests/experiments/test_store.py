@@ -1,16 +1,26 @@
+import errno
 import json
+import os
+import random
 import resource
 import threading
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from emt.seeds import digest
 from experiments import store
 
 MADE_BY = {
-    "identity": {"format": store.FORMAT, "horizon": 50, "learners": {"emt": {"a": 1}}, "datasets": {"wine": "x"}}
+    "identity": {
+        "format": store.FORMAT,
+        "horizon": 50,
+        "learners": {"emt": {"a": 1}},
+        "datasets": {"wine": {"rows": 178, "fingerprint": "x"}},
+    }
 }
 
 
@@ -29,6 +39,7 @@ def row(seed, status="done", n_steps=50, learner="emt", message=""):
         "n_steps": n_steps if status == "done" else 0,
         "rewards": store.pack(rewards) if status == "done" else b"",
         "seconds": 0.5,
+        "cpu": "a kind",
     }
 
 
@@ -70,12 +81,14 @@ def test_compact_leaves_one_file_per_writer_and_the_union_of_what_they_say(folde
         store.append(folder, [row(seed)], MADE_BY)
     store.append(folder, [row(9, learner="pemt")], other)
     theirs = store.append(folder, [row(7)], MADE_BY, shard="2of3")
-    (folder / "runs" / ".all-leftover.parquet").write_bytes(b"half a file")
+    for place in (folder, folder / "runs"):
+        (place / ".all-leftover.part").write_bytes(b"half a file")
     before = store.read(folder)
     store.compact(folder, other)
     files = [path.name for path in (folder / "runs").iterdir()]
     assert len(files) == 2
     assert theirs.name in files
+    assert not list(folder.glob("*.part"))
     assert store.read(folder).equals(before)
     ours = next(identity for identity in store.identities(folder)[1:] if "pemt" in identity["learners"])
     assert ours["learners"] == {"emt": {"a": 1}, "pemt": {"b": 2}}
@@ -115,8 +128,68 @@ def _short_rewards(path):
     pq.write_table(table.set_column(table.schema.get_field_index("n_steps"), "n_steps", steps), path)
 
 
+def _null_rewards(path):
+    table = pq.read_table(path)
+    nothing = pa.array([None] * len(table), pa.binary())
+    pq.write_table(table.set_column(table.schema.get_field_index("rewards"), "rewards", nothing), path)
+
+
+def _other_status(path):
+    table = pq.read_table(path)
+    pq.write_table(table.set_column(table.schema.get_field_index("status"), "status", pa.array(["dune"])), path)
+
+
+def _other_identity(path):
+    table = pq.read_table(path)
+    changed = table.schema.metadata[b"provenance"].replace(b'"horizon": 50', b'"horizon": 51')
+    pq.write_table(table.replace_schema_metadata(table.schema.metadata | {b"provenance": changed}), path)
+
+
+def _no_identity(path):
+    table = pq.read_table(path)
+    facts = {b"provenance": b"[]", b"digest": digest("[]").encode()}
+    pq.write_table(table.replace_schema_metadata(table.schema.metadata | facts), path)
+
+
+def _folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+def _link_to_nothing(path):
+    path.unlink()
+    path.symlink_to("nothing")
+
+
+def _link_to_itself(path):
+    path.unlink()
+    path.symlink_to(path.name)
+
+
+def _pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
 @pytest.mark.parametrize(
-    "damage", [_truncated, _flipped, _foreign, _other_columns, _other_format, _no_provenance, _short_rewards]
+    "damage",
+    [
+        _truncated,
+        _flipped,
+        _foreign,
+        _other_columns,
+        _other_format,
+        _no_provenance,
+        _short_rewards,
+        _null_rewards,
+        _other_status,
+        _other_identity,
+        _no_identity,
+        _folder,
+        _link_to_nothing,
+        _link_to_itself,
+        _pipe,
+    ],
 )
 def test_a_damaged_file_is_named_and_set_aside_and_the_rest_is_used(folder, damage, capsys):
     store.append(folder, [row(0)], MADE_BY)
@@ -124,13 +197,107 @@ def test_a_damaged_file_is_named_and_set_aside_and_the_rest_is_used(folder, dama
     damage(bad)
     assert store.read(folder)["seed"].tolist() == [0]
     assert bad.name in capsys.readouterr().err
-    assert not bad.exists()
-    assert bad.with_name(bad.name + ".set-aside").exists()
+    assert not os.path.lexists(bad)
+    assert os.path.lexists(bad.with_name(bad.name + ".set-aside"))
     assert store.read(folder)["seed"].tolist() == [0]
     assert capsys.readouterr().err == ""
+    assert len(store.identities(folder)) == 2  # the manifest and the good file
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"seeds": 3}'])
+def test_no_flip_in_a_file_is_a_crash_or_another_row(folder, capsys):
+    path = store.append(folder, [row(seed) for seed in range(3)], MADE_BY)
+    good, expected = path.read_bytes(), store.read(folder)
+    chance, outcomes = random.Random(0), set()
+    for _ in range(300):
+        bad = bytearray(good)
+        bad[chance.randrange(len(good))] ^= 1 << chance.randrange(8)
+        path.write_bytes(bad)
+        found = store.read(folder, set_aside=False)
+        store.identities(folder)
+        assert found.equals(expected) if len(found) else path.name in capsys.readouterr().err
+        outcomes.add(len(found))
+    assert outcomes == {0, 3}  # a few bytes of a file say nothing
+
+
+@pytest.mark.parametrize("trouble", ["EIO", "EMFILE", "ESTALE", "EACCES", "MemoryError"])
+def test_a_file_that_cannot_be_read_now_is_said_in_one_line_and_stays(folder, trouble, monkeypatch):
+    path = store.append(folder, [row(0)], MADE_BY)
+    number = getattr(errno, trouble, None)
+    error = OSError(number, os.strerror(number)) if number else MemoryError()
+
+    def fail(self):
+        raise error
+
+    for verb in (store.read, store.identities, store.read_manifest):
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "read_bytes", fail)
+            with pytest.raises(store.LogError, match=rf"cannot read {folder}/.*again when it can be read") as told:
+                verb(folder)
+        assert "\n" not in str(told.value)
+    assert path.exists()
+    assert store.read(folder)["seed"].tolist() == [0]
+
+
+def test_a_log_that_may_not_be_listed_is_no_empty_log(folder, monkeypatch):
+    def fail(path):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "listdir", fail)
+    with pytest.raises(store.LogError, match=r"cannot read .*runs: Permission denied"):
+        store.read(folder)
+
+
+def test_want_of_memory_while_parsing_is_no_damage(folder, monkeypatch):
+    path = store.append(folder, [row(0)], MADE_BY)
+
+    def fail(*arguments, **options):
+        raise pa.ArrowMemoryError("malloc of size 10 failed")
+
+    monkeypatch.setattr(pq, "read_table", fail)
+    with pytest.raises(store.LogError, match="not enough memory"):
+        store.read(folder)
+    assert path.exists()
+
+
+def test_other_studies_that_cannot_be_read_are_passed_over(tmp_path, monkeypatch):
+    for name in ("one", "two"):
+        store.write_manifest(tmp_path / name / "suite", MADE_BY)
+        store.append(tmp_path / name / "suite", [row(0)], MADE_BY)
+    read = Path.read_bytes
+
+    def fail(self):
+        if "one" in self.parts:
+            raise OSError(errno.EIO, "Input/output error")
+        return read(self)
+
+    monkeypatch.setattr(Path, "read_bytes", fail)
+    assert len(store.find(tmp_path, ["emt-0"], but=tmp_path / "three")) == 1
+
+
+def test_a_file_set_aside_overwrites_no_other(folder, capsys):
+    for content in ("one", "two", "three"):
+        (folder / "runs" / "all-0.parquet").write_text(content)
+        (folder / "manifest.json").write_text(content)
+        store.read(folder)
+        store.read_manifest(folder)
+    kept = {path.name: path.read_text() for path in folder.rglob("*set-aside*")}
+    names = [f"{name}.set-aside{number}" for name in ("all-0.parquet", "manifest.json") for number in ("", "-2", "-3")]
+    assert kept == dict(zip(names, ["one", "two", "three"] * 2, strict=True))
+    assert all(name in capsys.readouterr().err for name in ["manifest.json.set-aside-3"])
+
+
+@pytest.mark.parametrize("damage", [_folder, _link_to_nothing, _link_to_itself, _pipe])
+def test_what_is_no_file_where_the_manifest_belongs_is_set_aside(folder, damage, capsys):
+    damage(folder / "manifest.json")
+    assert store.read_manifest(folder) is None
+    assert "Set aside as manifest.json.set-aside" in capsys.readouterr().err
+    store.write_manifest(folder, MADE_BY)
+    assert store.read_manifest(folder) == MADE_BY
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"seeds": 3}', '{"identity": {"format": 2, "learners": [], "datasets": {}}}', "\0"]
+)
 def test_a_damaged_manifest_is_set_aside(folder, content, capsys):
     (folder / "manifest.json").write_text(content)
     assert store.read_manifest(folder) is None
