@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.cast import Cast
-from analysis.look import new_figure, style_of
+from analysis.look import Style, styles_of
 from analysis.tidy import count_text
 
 __all__ = ["curves_of", "draw_curves", "mean_curves"]
@@ -23,7 +23,9 @@ CURVES = {
 
 
 def curves_of(cast: Cast) -> dict[str, tuple[str, ...]]:
-    """Return the figures that a study with these learners can show, each with those of its learners that are there.
+    """Return the figures of a study: the paper's with those of their learners that are there, and one of all.
+
+    The one of all learners is left out where the others have every learner.
 
     Examples
     --------
@@ -35,7 +37,9 @@ def curves_of(cast: Cast) -> dict[str, tuple[str, ...]]:
     budgets = [name for family in cast.budgets() for name in family]
     figures = CURVES | ({"budgets": (*budgets, "parametric")} if budgets else {})
     chosen = {name: tuple(learner for learner in group if learner in cast.members) for name, group in figures.items()}
-    return {name: group for name, group in chosen.items() if len(group) > 1 and group[0] == figures[name][0]}
+    chosen = {name: group for name, group in chosen.items() if len(group) > 1 and group[0] == figures[name][0]}
+    drawn = {learner for group in chosen.values() for learner in group}
+    return chosen if drawn >= cast.members.keys() else chosen | {"all": tuple(cast.order())}
 
 
 def mean_curves(curves: pd.DataFrame, learners: Sequence[str]) -> pd.DataFrame:
@@ -78,42 +82,36 @@ def mean_curves(curves: pd.DataFrame, learners: Sequence[str]) -> pd.DataFrame:
 
 
 def draw_curves(table: pd.DataFrame, cast: Cast, zoom: bool = False) -> Figure:
-    """Draw a table of `mean_curves`; with `zoom`, an inset shows the last tenth of the interactions."""
-    figure, axes = new_figure(6, 3.6 if zoom else 3.2)
-    _lines(axes, table, cast)
-    _bars(axes, table)
+    """Draw a table of `mean_curves`; with `zoom`, a second panel shows the last tenth of the interactions."""
+    figure = Figure(figsize=(6, 3.6), layout="constrained")
+    styles, length = styles_of(cast), table["step"].max()
+    panels = figure.subplots(1, 2, width_ratios=(3, 2)) if zoom else [figure.subplots()]
+    axes = panels[0]
+    _lines(axes, table, cast, styles)
+    _bars(axes, table, styles)
     axes.set_xlabel("interactions")
     axes.set_ylabel("mean progressive reward")
     count = count_text(table["datasets"].max(), table["fewest_seeds"].min(), table["most_seeds"].max())
-    axes.set_title(f"{count}; bars: 1 SE over datasets")
-    axes.xaxis.set_major_formatter("{x:,.0f}")
-    if not zoom:
-        axes.legend(frameon=False)
-        return figure
-    # The legend goes below, for the empty corner under the curves belongs to the inset.
-    figure.legend(loc="outside lower center", ncols=3, frameon=False)
-    length = table["step"].max()
-    last = table[table["step"] >= 0.9 * length]
-    inset = axes.inset_axes((0.5, 0.1, 0.46, 0.38))
-    _lines(inset, last, cast)
-    margin = 0.1 * (last["mean"].max() - last["mean"].min()) + 1e-4
-    inset.set(xlim=(0.9 * length, length), ylim=(last["mean"].min() - margin, last["mean"].max() + margin))
-    inset.set_xticks([0.9 * length, 0.95 * length, length])
-    inset.xaxis.set_major_formatter("{x:,.0f}")
-    inset.tick_params(labelsize=7)
-    axes.indicate_inset_zoom(inset, edgecolor="grey")
+    figure.suptitle(f"{count}; bars: 1 SE over datasets", fontsize=9)
+    if zoom:
+        _lines(panels[1], table[table["step"] >= 0.9 * length], cast, styles)
+        panels[1].set_xlim(0.9 * length, length)
+        panels[1].set_xticks([0.9 * length, length])
+        panels[1].set_xlabel("the last tenth")
+    for panel in panels:
+        panel.xaxis.set_major_formatter("{x:,.0f}")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 
-def _lines(axes: Axes, table: pd.DataFrame, cast: Cast) -> None:
-    for position, (learner, line) in enumerate(table.groupby("learner", sort=False)):
-        style = style_of(str(learner), position)
-        axes.plot(line["step"], line["mean"], linewidth=1.5, label=cast.label(str(learner)), **style)
+def _lines(axes: Axes, table: pd.DataFrame, cast: Cast, styles: Mapping[str, Style]) -> None:
+    for learner, line in table.groupby("learner", sort=False):
+        name = str(learner)
+        axes.plot(line["step"], line["mean"], linewidth=1.5, label=cast.label(name), **styles[name].line)
 
 
-def _bars(axes: Axes, table: pd.DataFrame) -> None:
+def _bars(axes: Axes, table: pd.DataFrame, styles: Mapping[str, Style]) -> None:
     """Draw standard errors, those of different learners beside each other: they start at different points."""
     for position, (learner, line) in enumerate(table.groupby("learner", sort=False)):
-        bars = line.iloc[4 + position :: 10]
-        colour = style_of(str(learner), position)["color"]
+        bars, colour = line.iloc[4 + position % 10 :: 10], styles[str(learner)].colour
         axes.errorbar(bars["step"], bars["mean"], bars["se"].fillna(0), fmt="none", ecolor=colour, elinewidth=1)

@@ -1,37 +1,48 @@
-"""The look of every figure: one palette, one size of type, one way to save."""
+"""The look of every figure: one colour for each learner everywhere, one size of type, one way to save."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
+from matplotlib import colors
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "SKY", "VERMILION", "file_name", "new_figure", "save", "style_of"]
+from analysis.cast import Cast
+
+__all__ = ["BLUE", "GREY", "ORANGE", "SHAPES", "VERMILION", "Style", "file_name", "new_figure", "save", "styles_of"]
 
 # Okabe and Ito's colours, told apart by the colour-blind too.
-ORANGE, GREEN, BLUE, SKY, VERMILION, GREY = "#E69F00", "#009E73", "#0072B2", "#56B4E9", "#D55E00", "#7F7F7F"
+ORANGE, GREEN, BLUE, SKY, VERMILION, PURPLE = "#E69F00", "#009E73", "#0072B2", "#56B4E9", "#D55E00", "#CC79A7"
+GREY = "#7F7F7F"
 
-# name of the learner: (colour, line style)
-STYLES: dict[str, tuple[str, Any]] = {
-    "pemt": (VERMILION, "-"),
-    "emt": (BLUE, "-"),
-    "pcmt": (SKY, "--"),
-    "cmt": (ORANGE, "-."),
-    "parametric": (GREEN, (0, (5, 1))),
-    "emt_not_self_consistent": (ORANGE, "--"),
-    "emt_as_printed": (SKY, "--"),
-    "pemt_as_printed": (ORANGE, "--"),
-    "emt_random_router": (GREY, "-."),
-    "vw_parametric": (GREEN, ":"),
-    "vw_emt": (BLUE, ":"),
-    "vw_pemt": (VERMILION, ":"),
-    "vw_cmt": (ORANGE, ":"),
-    "vw_pcmt": (SKY, ":"),
+COLOURS = {
+    "pemt": VERMILION,
+    "emt": BLUE,
+    "pcmt": PURPLE,
+    "cmt": ORANGE,
+    "parametric": GREEN,
+    "emt_not_self_consistent": SKY,
+    "emt_as_printed": "#332288",
+    "pemt_as_printed": "#882255",
+    "emt_random_router": "#999933",
+    "vw_parametric": "#00573F",
+    "vw_emt": "#003F62",
+    "vw_pemt": "#753400",
+    "vw_cmt": "#7F5700",
+    "vw_pcmt": "#70435C",
 }
+# Of learners that the project does not have, in the order of the study (after Paul Tol's muted scheme).
+MORE = ("#AA4499", "#44AA99", "#661100", "#6699CC", "#B8A037", "#117733", "#CC6677", "#444444")
+DASHES = ("-", "--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), ":", (0, (1, 1)))
+MARKERS = ("o", "s", "D", "P", "X", "v", "^", "*")
+# outcome: marker, and how much of the colour is left (shade)
+SHAPES = {"win": ("^", 1.0), "loss": ("v", 1.0), "tie": ("o", 0.45), "undecided": ("x", 0.45)}
 
 matplotlib.rcParams.update(
     {
@@ -46,18 +57,69 @@ matplotlib.rcParams.update(
 )
 
 
-def style_of(learner: str, position: int = 0) -> dict[str, Any]:
-    """Return the colour and line style of a learner; one that the paper does not have takes those of its place.
+@dataclass(frozen=True)
+class Style:
+    """How a learner is drawn, in every figure of a study."""
+
+    colour: str
+    dash: Any
+    marker: str
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """Arguments of Matplotlib's ``plot``."""
+        return {"color": self.colour, "linestyle": self.dash}
+
+
+def styles_of(cast: Cast) -> dict[str, Style]:
+    """Return the style of each learner of a study: values of a parameter are shades of one colour, the darkest last.
 
     Examples
     --------
-    >>> style_of("emt")["color"]
-    '#0072B2'
+    >>> from analysis.cast import Member
+    >>> styles = styles_of(Cast({"emt": Member("emt"), "mine": Member("mine")}))
+    >>> styles["emt"].colour, styles["mine"].colour
+    ('#0072B2', '#AA4499')
     """
-    colours, dashes = (BLUE, VERMILION, ORANGE, SKY, GREY), ("-", "--", "-.", ":", (0, (1, 2)))
-    turn, place = divmod(position, len(colours))  # a second turn has the same colours with other dashes
-    colour, dash = STYLES.get(learner, (colours[place], dashes[(place + turn) % len(dashes)]))
-    return {"color": colour, "linestyle": dash}
+    shared: dict[str, list[str]] = {}
+    for name in cast.order():
+        shared.setdefault(cast.members[name].base, []).append(name)
+    strangers = [base for base in shared if base not in COLOURS]
+    colour = COLOURS | {base: MORE[place % len(MORE)] for place, base in enumerate(strangers)}
+    shades = {
+        name: shade
+        for base, names in shared.items()
+        for name, shade in zip(names, _shades(colour[base], len(names)), strict=True)
+    }
+    return {
+        name: Style(shades[name], DASHES[place % len(DASHES)], MARKERS[place % len(MARKERS)])
+        for place, name in enumerate(cast.order())
+    }
+
+
+def _shades(colour: str, n: int) -> list[str]:
+    """Return a colour from a light to a dark shade; the colour itself if it is alone."""
+    if n == 1:
+        return [colour]
+    mixes = [(1.0, -share) if share < 0 else (0.0, share) for share in np.linspace(-0.5, 0.5, n)]
+    return [_mixed(colour, target, share) for target, share in mixes]
+
+
+def _mixed(colour: str, target: float, share: float) -> str:
+    """Return a colour with so much of white (1) or black (0) in it."""
+    red, green, blue = (1 - share) * np.array(colors.to_rgb(colour)) + share * target
+    return str(colors.to_hex((red, green, blue)))
+
+
+def faded(colour: str, left: float) -> str:
+    """Return a colour of which so much is left, the rest white.
+
+    Examples
+    --------
+    >>> faded("#000000", 0.0)
+    '#ffffff'
+    """
+    return _mixed(colour, 1.0, 1 - left)
 
 
 def file_name(text: str) -> str:

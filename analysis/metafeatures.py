@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 from emt import Environment
 from emt.data import DatasetError, load, prepared
 
-__all__ = ["FEATURES", "feature_table", "meta_features"]
+__all__ = ["DESCRIPTIONS", "FEATURES", "feature_table", "meta_features"]
 
 VERSION = 1  # raise it when a definition changes: what is stored is then computed again
 
@@ -39,6 +39,22 @@ FEATURES = {
     "nonzero_share": "share of nonzero features",
     "best_feature_overlap": "overlap of best single feature",
     "fisher": "maximum Fisher's discriminant ratio",
+}
+
+# name: what it says, after the table of the paper's appendix; a share lies between 0 and 1
+DESCRIPTIONS = {
+    "top_eigenvector_share": "share of the variance that the top eigenvector explains",
+    "eigenvectors_95": "number of eigenvectors that explain 95 % of the variance",
+    "mutual_information": "mutual information of a feature and the label, averaged over features",
+    "one_nn_accuracy": "accuracy of a classifier by the nearest neighbour",
+    "stump_accuracy": "accuracy of a decision tree with a single node",
+    "naive_bayes_accuracy": "accuracy of a naive Bayes classifier",
+    "label_entropy": "entropy of the classes, 1 where all are equally frequent",
+    "noise_to_signal": "entropy of the features that says nothing of the label, over what says something",
+    "binary_features": "number of features with two values; each level of a categorical column counts as one",
+    "nonzero_share": "share of the values that are not zero",
+    "best_feature_overlap": "rows that the best single feature leaves undecided, averaged over pairs of classes",
+    "fisher": "how much classes overlap in the feature that tells them apart best",
 }
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 from scipy import stats
 
 from analysis.cast import Cast
-from analysis.wins import Rule, compare, outcome_counts
+from analysis.wins import MIN_SEEDS, PAPER, Rule, compare, outcome_counts
 
-__all__ = ["TABLE_1", "TABLE_1_DATASETS", "Claim", "claims_of", "verdict"]
+__all__ = ["CURVES_AT_4000", "PAPER_SEEDS", "TABLE_1", "TABLE_1_DATASETS", "Claim", "beside", "claims_of", "verdict"]
 
 TABLE_1_DATASETS = 206
+PAPER_SEEDS = 50
 # Table 1: on how many of the 206 datasets the row beats the column
 TABLE_1 = {
     "pemt": {"emt": 167, "pcmt": 87, "cmt": 196, "parametric": 110},
@@ -21,9 +24,21 @@ TABLE_1 = {
     "cmt": {"pemt": 7, "emt": 11, "pcmt": 10, "parametric": 17},
     "parametric": {"pemt": 8, "emt": 151, "pcmt": 10, "cmt": 184},
 }
+# The pairs that the text speaks of, and PCMT's gain over parametric, which PEMT's is measured by.
+COMPARED = (
+    ("pemt", "parametric"),
+    ("pcmt", "parametric"),
+    ("pemt", "pcmt"),
+    ("pemt", "emt"),
+    ("emt", "parametric"),
+    ("emt", "cmt"),
+)
+# Mean progressive reward at 4,000 interactions on the 168 sets that have them, read off the published plots
+CURVES_AT_4000 = {"pemt": 0.72, "pcmt": 0.71, "parametric": 0.705, "emt": 0.665, "cmt": 0.615}
+CURVES_DATASETS = 168
 
-# Fewer than these, and a claim about some 200 datasets is neither confirmed nor refuted.
-MIN_DATASETS, MIN_SEEDS = 30, 3
+# Fewer, and a claim about some 200 datasets is neither confirmed nor refuted.
+MIN_DATASETS = 30
 
 
 @dataclass(frozen=True)
@@ -47,55 +62,132 @@ class Claim:
             parts.append(f"loses on at most {self.most_losses:.0%}")
         return ", ".join(parts)
 
+    @property
+    def seeds(self) -> int:
+        """How many seeds can refute it: fewer decide fewer datasets, and a share of wins needs as many as published."""
+        return PAPER_SEEDS if self.least_wins else MIN_SEEDS
+
 
 CLAIMS = (
     Claim("PEMT beats parametric with nearly no losses", "pemt", "parametric", "110 wins, 8 losses of 206", 0.4, 0.1),
     Claim("EMT beats CMT nearly everywhere", "emt", "cmt", "177 wins, 11 losses of 206", 0.7, 0.15),
     Claim("Self-consistency helps on most datasets", "emt", "emt_not_self_consistent", "180 wins of 206", 0.5),
-)
-AS_RUN_CLAIMS = (
     Claim("EMT as run beats EMT as printed", "emt", "emt_as_printed", "not in the paper"),
     Claim("PEMT as run beats PEMT as printed", "pemt", "pemt_as_printed", "not in the paper"),
 )
 
 
 def claims_of(cast: Cast) -> list[Claim]:
-    """Return the claims, that on budgets about the study's smallest budget of PEMT (1,000 memories in the paper)."""
+    """Return the claims that a study with these learners can judge.
+
+    That on budgets is about the study's smallest budget of PEMT (1,000 memories in the paper).
+    """
     budgets = [name for family in cast.budgets() for name in family if cast.value(name, "class") == "PEMT"]
     smallest = min(budgets, key=cast.budget, default="")
-    size = cast.value(smallest, "budget") if smallest else 1000
+    size = cast.value(smallest, "budget") if smallest else 0
     claim = Claim(f"{size:,} memories still beat parametric", smallest, "parametric", "61 wins of 116 (1,000 memories)")
-    return [*CLAIMS, claim, *AS_RUN_CLAIMS]
+    return [one for one in (*CLAIMS, claim) if {one.first, one.second} <= cast.members.keys()]
 
 
-def verdict(claim: Claim, finals: pd.DataFrame, rule: Rule) -> dict[str, object]:
-    """Judge a claim: holds, does not hold, or too little data, with the numbers behind it.
+def verdict(claim: Claim, finals: pd.DataFrame, rule: Rule) -> dict[str, Any]:
+    """Judge a claim: holds, does not hold, too few seeds or too little data, with the numbers behind it.
+
+    Fewer seeds than the paper's leave more ties: they can confirm a share of wins, and not refute it.
 
     Examples
     --------
     >>> finals = pd.DataFrame({"dataset": "iris", "learner": ["emt", "cmt"], "seed": 0, "reward": [0.8, 0.5]})
     >>> verdict(CLAIMS[1], finals, Rule())["verdict"]
-    'too little data'
+    'too few seeds'
     """
     table = compare(finals, claim.first, claim.second, rule)
     counts, n = outcome_counts(table), len(table)
     wins, losses = counts["wins"], counts["losses"]
     seeds = int(table["seeds"].median()) if n else 0
     within = wins >= claim.least_wins * n and losses <= claim.most_losses * n and wins > losses
-    if n < MIN_DATASETS or seeds < MIN_SEEDS:
+    if n and seeds < MIN_SEEDS:
+        answer = "too few seeds"
+    elif n < MIN_DATASETS:
         answer = "too little data"
-    elif not within:
+    elif within and _clear(wins, losses):
+        answer = "holds"
+    elif _clear(losses, wins):
         answer = "does not hold"
+    elif seeds < claim.seeds:
+        answer = "too few seeds"
     else:  # more wins than losses by chance alone is not a refutation either
-        clear = stats.binomtest(wins, wins + losses, alternative="greater").pvalue < 0.05
-        answer = "holds" if clear else "too little data"
+        answer = "too little data" if within else "does not hold"
     mean = float(table["mean"].mean()) if n else float("nan")
     numbers = {"datasets": n, "seeds": seeds, "mean": mean}
-    return {
-        "claim": claim.text,
-        "verdict": answer,
-        **counts,
-        **numbers,
-        "published": claim.published,
-        "rule": claim.rule,
-    }
+    told = {"published": claim.published, "rule": claim.rule}
+    return {"claim": claim.text, "verdict": answer, **counts, **numbers, **told}
+
+
+def _clear(more: int, fewer: int) -> bool:
+    """Say whether one count is larger than another by more than chance gives."""
+    return more > fewer and bool(stats.binomtest(more, more + fewer, alternative="greater").pvalue < 0.05)
+
+
+def table_1_pairs(finals: pd.DataFrame, cast: Cast) -> dict[tuple[str, str], dict[str, Any]]:
+    """Count wins for each pair of Table 1 that a study has, as the paper did where there are its 50 seeds.
+
+    Returns
+    -------
+    dict
+        By (row, column): wins, ties, losses, undecided, datasets, seeds (the fewest) and rule: paper, or ttest where
+        there are fewer seeds than the paper's, for which its rule is not meant.
+    """
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for row, cells in TABLE_1.items():
+        for column in cells:
+            if {row, column} <= cast.members.keys():
+                table = compare(finals, row, column, PAPER)
+                seeds = int(table["seeds"].min()) if len(table) else 0
+                if seeds < PAPER_SEEDS:
+                    table = compare(finals, row, column, Rule())
+                counts = {**outcome_counts(table), "datasets": len(table), "seeds": seeds}
+                found[row, column] = counts | {"rule": "paper" if seeds >= PAPER_SEEDS else "ttest"}
+    return {pair: counts for pair, counts in found.items() if counts["datasets"]}
+
+
+def beside(
+    pairs: Mapping[tuple[str, str], Mapping[str, Any]], curves: pd.DataFrame, cast: Cast
+) -> list[dict[str, Any]]:
+    """Return the published comparisons that a study has, each with what the study found.
+
+    Parameters
+    ----------
+    pairs : mapping
+        As `table_1_pairs` returns it.
+    curves : DataFrame
+        Thinned curves, as `analysis.tidy.curve_table` returns them; rewards count where they reach 4,000 interactions.
+    cast : Cast
+        The learners.
+
+    Returns
+    -------
+    list of dict
+        Keys comparison, here, paper, datasets, seeds.
+    """
+    rows: list[dict[str, Any]] = []
+    for pair in COMPARED:
+        if pair in pairs:
+            ours, labels = pairs[pair], " against ".join(map(cast.label, pair))
+            published = TABLE_1[pair[0]][pair[1]], TABLE_1[pair[1]][pair[0]]
+            rows.append({"comparison": labels, "here": _shares(ours["wins"], ours["losses"], ours["datasets"])})
+            rows[-1] |= {"paper": _shares(*published, TABLE_1_DATASETS)}
+            rows[-1] |= {"datasets": ours["datasets"], "seeds": ours["seeds"]}
+    last = curves[curves["step"] == 4000]
+    known = [name for name in CURVES_AT_4000 if name in set(last["learner"])]
+    whole = last[last["learner"].isin(known)].groupby("dataset")["learner"].nunique() == len(known)
+    last = last[last["dataset"].isin(whole.index[whole])] if len(known) else last.iloc[:0]
+    for name in known if len(last) else ():
+        part = last[last["learner"] == name]
+        rows.append({"comparison": f"Reward of {cast.label(name)} at 4,000", "here": f"{part['reward'].mean():.3f}"})
+        rows[-1] |= {"paper": f"{CURVES_AT_4000[name]:g} on {CURVES_DATASETS}", "datasets": len(part)}
+        rows[-1] |= {"seeds": int(part["seeds"].min())}
+    return rows
+
+
+def _shares(wins: int, losses: int, datasets: int) -> str:
+    return f"{wins} wins, {losses} losses ({wins / datasets:.0%}, {losses / datasets:.0%})"

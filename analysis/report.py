@@ -1,4 +1,4 @@
-"""From the run log to tables, figures and the summary.
+"""From the run log to tables, figures, the summary and the page.
 
 ``python -m analysis.report experiment=unbounded suite=embedded``
 """
@@ -6,78 +6,36 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
+from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from analysis import summary
-from analysis.budgets import budget_table, draw_budgets
-from analysis.cast import Cast, cast_of
-from analysis.contrasts import contrasts_of, draw_contrast
-from analysis.curves import curves_of, draw_curves, mean_curves
-from analysis.look import file_name, save
-from analysis.meta import PAPER_COMPACT, draw_feature, draw_importances, fit_forest
-from analysis.metafeatures import FEATURES, feature_table
-from analysis.paper import claims_of, verdict
-from analysis.sweep import draw_sweep, pooled, sub_studies, sweep_table, swept_parameters
-from analysis.tidy import count_text, curve_table, final_rewards, full_length, speed_table
-from analysis.wins import Rule, compare, to_latex, to_markdown, win_table
-from experiments import store
+from analysis.budgets import draw_budgets
+from analysis.contrasts import draw_contrast
+from analysis.curves import draw_curves
+from analysis.look import file_name, save, styles_of
+from analysis.meta import PAPER_COMPACT, draw_feature, draw_importances
+from analysis.metafeatures import FEATURES
+from analysis.results import Options, Results, results_of
+from analysis.summary import describe_features, summary_text
+from analysis.sweep import draw_sweep
+from analysis.tables import markdown, standing, wins_latex, wins_markdown
+from analysis.tidy import count_text
+from analysis.wins import Rule
+from experiments.checks import check_keys, plain
 from experiments.cli import command, main
 from experiments.config import ConfigError, Study
-from experiments.plan import Plan, recorded_plan, refuse_mismatch
 
-__all__ = ["Options", "write_report"]
-
-
-@dataclass(frozen=True)
-class Options:
-    """What can be chosen in a report.
-
-    Parameters
-    ----------
-    rule : Rule
-        When a difference is a win.
-    groups : Path, optional
-        A CSV file with the columns dataset and group; each group gets a win table of its own beside the one of all.
-    meta : bool
-        Whether to analyse meta-features, which needs the datasets themselves and some minutes the first time.
-    """
-
-    rule: Rule
-    groups: Path | None = None
-    meta: bool = True
-
-
-class _Writer:
-    """Where tables and figures go."""
-
-    def __init__(self, folder: Path):
-        self.folder = folder
-        (folder / "tables").mkdir(parents=True, exist_ok=True)
-
-    def table(self, frame: pd.DataFrame, name: str) -> None:
-        compression: Any = {"method": "gzip", "mtime": 0} if name.endswith(".gz") else None
-        frame.to_csv(
-            self.folder / "tables" / name,
-            index=False,
-            float_format="%.6g",
-            compression=compression,
-            lineterminator="\n",
-        )
-
-    def text(self, text: str, name: str) -> None:
-        (self.folder / name).write_text(text)
-
-    def figure(self, figure: Any, name: str) -> None:
-        save(figure, self.folder / "figures", name)
+__all__ = ["write_report"]
 
 
 def write_report(study: Study, options: Options) -> Path:
-    """Write a study's tables, figures and summary from its log, for whatever part of it is there.
+    """Write a study's tables, figures, summary and page from its log, for whatever part of it is there.
 
     Parameters
     ----------
@@ -91,162 +49,154 @@ def write_report(study: Study, options: Options) -> Path:
     Path
         The summary.
     """
-    todo = recorded_plan(study)
-    refuse_mismatch(todo)
-    log = todo.of_study(store.read(study.folder))
-    cast, write = cast_of(study.learners, log), _Writer(study.folder)
-    finals, failed = final_rewards(log), log[log["status"] == "error"]
-    title = " / ".join(study.folder.relative_to(study.results).parts)
-    sections = [f"# {title}", summary.coverage_section(finals, todo, cast, len(failed))]
-    if finals.empty:
-        run = command("experiments.run", study)
-        sections += [f"There is no finished run of it in `{study.folder / 'runs'}` yet: `{run}` makes them."]
-    else:
-        present = cast.only(finals["learner"])
-        write.table(finals, "final_rewards.csv.gz")
-        sections += _wins(write, finals, present, options)
-        sections += _contrasts(write, finals, present, options.rule)
-        sections += _curves(write, log, finals, present, study.horizon)
-        sections += _budgets(write, finals, present, study.horizon, options.rule)
-        sections += _meta(write, finals, todo, options)
-    sections += _sweeps(write, (cast, finals), sub_studies(study))
-    if len(log):
-        speed = speed_table(finals, cast.order())
-        write.table(speed, "speed.csv")
-        sections += [summary.runs_section(speed, finals, failed, cast)]
-    write.text("\n\n".join(section.strip() for section in sections) + "\n", "summary.md")
+    results = results_of(study, options, _say)
+    for folder in ("tables", "figures"):
+        (study.folder / folder).mkdir(parents=True, exist_ok=True)
+    _say("writing tables")
+    _write_tables(results)
+    drawings = _drawings(results)
+    shown: dict[str, dict[str, str]] = {}
+    for number, (heading, name, text, draw) in enumerate(drawings, 1):
+        _say(f"drawing figure {number} of {len(drawings)}: {name}")
+        save(draw(), study.folder / "figures", name)
+        shown.setdefault(heading, {})[name] = text
+    (study.folder / "summary.md").write_text(summary_text(results, shown))
     return study.folder / "summary.md"
 
 
-def _wins(write: _Writer, finals: pd.DataFrame, cast: Cast, options: Options) -> list[str]:
-    sections = []
-    for name, part in {"": finals, **_groups(finals, options.groups)}.items():
-        table = win_table(part, cast.order(), options.rule)
-        file = f"wins_{file_name(name)}" if name else "wins"
-        write.table(table, f"{file}.csv")
-        write.text(to_latex(table, cast.label), f"tables/{file}.tex")
-        write.text(to_markdown(table, cast.label) + "\n", f"tables/{file}.md")
-        title = (
-            f"Wins on the group {name}: {part['dataset'].nunique()} datasets"
-            if name
-            else f"Wins: {part['dataset'].nunique()} datasets"
+def _say(text: str) -> None:
+    print(f"report: {text}", file=sys.stderr, flush=True)
+
+
+def _write_tables(results: Results) -> None:
+    folder = results.study.folder / "tables"
+
+    def write(frame: pd.DataFrame, name: str) -> None:
+        compression: Any = {"method": "gzip", "mtime": 0} if name.endswith(".gz") else None
+        frame.to_csv(folder / name, index=False, float_format="%.6g", compression=compression, lineterminator="\n")
+
+    if len(results.finals):
+        write(results.finals, "final_rewards.csv.gz")
+        write(results.datasets, "datasets.csv")
+        write(results.rewards, "rewards.csv")
+        write(results.means, "mean_rewards.csv")
+        write(results.pairs, "contrasts.csv.gz")
+        write(results.curves, "curves.csv.gz")
+        write(results.speed, "speed.csv")
+        for name, table in {"": results.wins, **results.group_wins}.items():
+            file = f"wins_{file_name(name)}" if name else "wins"
+            write(table, f"{file}.csv")
+            (folder / f"{file}.tex").write_text(wins_latex(table, results.present.label))
+            (folder / f"{file}.md").write_text(f"{wins_markdown(table, results.present.label)}\n\n{standing(table)}\n")
+    for name, rows in {"claims.csv": results.claims, "beside_paper.csv": results.beside}.items():
+        if rows:
+            write(pd.DataFrame(rows), name)
+    if results.mean_curves:
+        means = [table.assign(figure=name) for name, table in results.mean_curves.items()]
+        write(pd.concat(means, ignore_index=True), "mean_curves.csv")
+    if len(results.finals) and len(results.budgets):
+        write(results.budgets, "budgets.csv")
+    for parameter, table in results.sweeps.items():
+        write(table, f"sweep_{parameter}.csv")
+    if results.meta:
+        write(results.meta.table, "meta_features.csv")
+        features = describe_features().drop(columns="name")
+        (folder / "meta_features.md").write_text(markdown(features) + "\n")
+        (folder / "meta_features.tex").write_text(
+            features.style.hide(axis="index").format(escape="latex").to_latex(hrules=True, column_format="lp{9cm}")
         )
-        sections.append(summary.wins_section(title, table, cast, str(options.rule)))
-    verdicts = [verdict(claim, finals, options.rule) for claim in claims_of(cast)]
-    write.table(pd.DataFrame(verdicts), "claims.csv")
-    return [*sections, summary.claims_section(verdicts)]
+        if forest := results.meta.forest:
+            write(pd.DataFrame(forest.scores).T.rename_axis("model").reset_index(), "forest_scores.csv")
+            write(forest.importances, "forest_importances.csv")
 
 
-def _groups(finals: pd.DataFrame, path: Path | None) -> dict[str, pd.DataFrame]:
-    if path is None:
-        return {}
-    try:
-        groups = pd.read_csv(path, dtype=str)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"report.groups={path} cannot be read as CSV: {error}") from error
-    if not {"dataset", "group"} <= set(groups.columns):
-        raise ConfigError(
-            f"{path}: report.groups must have the columns dataset and group, not {', '.join(groups.columns)}"
+class _Drawing(NamedTuple):
+    """A figure of a report: its section, the name of its file, what it shows, and what draws it."""
+
+    heading: str
+    name: str
+    text: str
+    draw: Callable[[], Figure]
+
+
+def _drawings(results: Results) -> list[_Drawing]:
+    present, label = results.present, results.present.label
+    if results.finals.empty:
+        return _sweep_drawings(results)
+    found = [
+        _Drawing(
+            "Contrasts", f"contrast_{name}", " against ".join(map(label, pair)), partial(_contrast, results, *pair)
         )
-    return {str(name): finals[finals["dataset"].isin(part["dataset"])] for name, part in groups.groupby("group")}
+        for name, pair in results.contrasts.items()
+    ]
+    for name, table in results.mean_curves.items():
+        text = ", ".join(label(str(learner)) for learner in dict.fromkeys(table["learner"]))
+        draw = partial(draw_curves, table, present, zoom=name == "budgets")
+        found.append(_Drawing("Progressive reward over interactions", f"curves_{name}", text, draw))
+    if len(results.budgets):
+        text = f"Loss of reward and wins against {label(results.baseline)} over the share of memory"
+        draw = partial(draw_budgets, results.budgets, present, label(results.baseline))
+        found.append(_Drawing("Budgets", "budgets", text, draw))
+    return [*found, *_meta_drawings(results), *_sweep_drawings(results)]
 
 
-def _contrasts(write: _Writer, finals: pd.DataFrame, cast: Cast, rule: Rule) -> list[str]:
-    tables, figures = [], {}
-    for name, (first, second) in contrasts_of(cast).items():
-        table = compare(finals, first, second, rule)
-        if len(table):
-            tables.append(table.assign(first=first, second=second))
-            labels = cast.label(first), cast.label(second)
-            write.figure(draw_contrast(table, *labels), f"contrast_{name}")
-            figures[f"contrast_{name}"] = " against ".join(labels)
-    if not tables:
+def _contrast(results: Results, first: str, second: str) -> Figure:
+    label, styles = results.present.label, styles_of(results.present)
+    table = results.contrast(first, second).merge(results.datasets[["dataset", "name"]], on="dataset")
+    table = table.assign(dataset=table["name"])
+    bars = results.options.rule.bars
+    return draw_contrast(table, (label(first), label(second)), (styles[first], styles[second]), bars)
+
+
+def _meta_drawings(results: Results) -> list[_Drawing]:
+    if results.meta is None:
         return []
-    write.table(pd.concat(tables, ignore_index=True), "contrasts.csv")
+    heading, found = "Where EMT beats parametric: meta-features", []
+    table, forest = results.meta.table, results.meta.forest
+    if forest:
+        count = count_text(len(table), table["seeds"].min(), table["seeds"].max())
+        draw = partial(draw_importances, forest, count)
+        found.append(_Drawing(heading, "meta_importances", "Mean decrease in impurity", draw))
+    for feature in PAPER_COMPACT if len(table) > 2 else ():
+        text = f"EMT against Parametric and {FEATURES[feature]}"
+        found.append(_Drawing(heading, f"meta_{feature}", text, partial(draw_feature, table, feature)))
+    return found
+
+
+def _sweep_drawings(results: Results) -> list[_Drawing]:
+    text = "Mean final reward of each value"
     return [
-        summary.figures_section("Contrasts", figures, "The difference of final progressive reward on each dataset.")
+        _Drawing(f"Side by side: {name}", f"sweep_{name}", text, partial(draw_sweep, table, results.swept, name))
+        for name, table in results.sweeps.items()
     ]
 
 
-def _curves(write: _Writer, log: pd.DataFrame, finals: pd.DataFrame, cast: Cast, horizon: int) -> list[str]:
-    length = full_length(finals, horizon)
-    curves = curve_table(log, length)
-    write.table(curves, "curves.csv.gz")
-    figures, means = {}, []
-    for name, learners in curves_of(cast).items():
-        table = mean_curves(curves, learners)
-        if len(table):
-            means.append(table.assign(figure=name))
-            write.figure(draw_curves(table, cast, zoom=name == "budgets"), f"curves_{name}")
-            figures[f"curves_{name}"] = ", ".join(map(cast.label, learners))
-    if not means:
-        return []
-    write.table(pd.concat(means, ignore_index=True), "mean_curves.csv")
-    intro = f"Only datasets with at least {length:,} interactions, the same ones for all lines of a figure."
-    if length < horizon:
-        intro += f" Fewer than half of the datasets have {horizon:,}, so the curves end at their median length."
-    return [summary.figures_section("Progressive reward over interactions", figures, intro)]
+def options_of(cfg: DictConfig) -> Options:
+    """Check the report's own part of a config and return what it asks for.
 
-
-def _budgets(write: _Writer, finals: pd.DataFrame, cast: Cast, horizon: int, rule: Rule) -> list[str]:
-    table = budget_table(finals, cast, horizon, rule)
-    if table.empty:
-        return []
-    write.table(table, "budgets.csv")
-    write.figure(draw_budgets(table), "budgets")
-    shown = table.assign(learner=[cast.label(learner) for learner in table["learner"]]).drop(columns="line")
-    section = summary.figures_section(
-        "Budgets", {"budgets": "Loss of reward and wins against parametric over the share of memory"}
-    )
-    return [f"{section}\n{summary.markdown_table(shown)}"]
-
-
-def _meta(write: _Writer, finals: pd.DataFrame, todo: Plan, options: Options) -> list[str]:
-    differences = compare(finals, "emt", "parametric", options.rule)
-    if not options.meta or differences.empty:
-        return []
-    known = {name: todo.sources[name].fingerprint for name in differences["dataset"]}
-    features, missing = feature_table(known, todo.study.horizon)
-    table = differences.merge(features, on="dataset")
-    forest = fit_forest(table, (table["outcome"] == 1).to_numpy())
-    figures = {}
-    write.table(table, "meta_features.csv")
-    if forest:
-        write.table(pd.DataFrame(forest.scores).T.rename_axis("model").reset_index(), "forest_scores.csv")
-        write.table(forest.importances, "forest_importances.csv")
-        count = count_text(len(table), table["seeds"].min(), table["seeds"].max())
-        write.figure(draw_importances(forest, count), "meta_importances")
-        figures["meta_importances"] = "Mean decrease in impurity"
-    for feature in PAPER_COMPACT if len(table) > 2 else ():
-        write.figure(draw_feature(table, feature), f"meta_{feature}")
-        figures[f"meta_{feature}"] = f"EMT against Parametric and {FEATURES[feature]}"
-    return [summary.meta_section(forest, table, missing, figures, command("experiments.prepare", todo.study))]
-
-
-def _sweeps(write: _Writer, own: tuple[Cast, pd.DataFrame], subs: list[tuple[Cast, pd.DataFrame]]) -> list[str]:
-    """Lay side by side what differs in one parameter, in the study and its sweeps; its own budgets are shown above."""
-    cast, finals = pooled([own, *subs])
-    sections = []
-    for parameter in swept_parameters(cast.only(finals["learner"])):
-        if parameter == "budget" and not subs:
-            continue
-        table = sweep_table(finals, cast.only(finals["learner"]), parameter)
-        write.table(table, f"sweep_{parameter}.csv")
-        write.figure(draw_sweep(table, parameter), f"sweep_{parameter}")
-        figures = {f"sweep_{parameter}": "Mean final reward of each value"}
-        section = summary.figures_section(f"Side by side: {parameter}", figures)
-        sections.append(f"{section}\n{summary.markdown_table(table)}")
-    return sections
+    Examples
+    --------
+    >>> from experiments.cli import compose
+    >>> options_of(compose(["report.contrasts=[[linear,emt]]"], "report")).contrasts
+    (('linear', 'emt'),)
+    """
+    given = plain(cfg)["report"]
+    known = ["rule", "level", "holm", "baseline", "contrasts", "groups", "meta"]
+    check_keys(given, known, "report.", required=known)
+    try:
+        rule = Rule(str(given["rule"]), float(given["level"]), bool(given["holm"]))
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+    pairs = given["contrasts"]
+    if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise ConfigError(f"report.contrasts={pairs}: must be a list of pairs of learners, e.g. [[linear,emt]]")
+    contrasts = tuple((str(first), str(second)) for first, second in pairs)
+    groups = Path(given["groups"]) if given["groups"] else None
+    return Options(rule, given["baseline"], contrasts, groups, bool(given["meta"]))
 
 
 def _main(study: Study, cfg: DictConfig) -> None:
-    given = cfg.report
-    try:
-        rule = Rule(str(given.rule), float(given.level), bool(given.holm))
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
-    options = Options(rule, Path(given.groups) if given.groups else None, bool(given.meta))
-    print(write_report(study, options))
+    print(write_report(study, options_of(cfg)))
     if not any((study.folder / "runs").glob("*.parquet")):
         print(f"nothing was run yet in {study.folder}: {command('experiments.run', study)}", file=sys.stderr)
 

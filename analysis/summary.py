@@ -1,188 +1,215 @@
-"""The Markdown file that a person reads first."""
+"""The Markdown file that a person reads first: findings, Table 1, mean rewards and the figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from analysis.cast import Cast
-from analysis.meta import COMPACT, FOLDS, MIN_OF_CLASS, REPEATS, Forest
-from analysis.metafeatures import FEATURES
-from analysis.paper import MIN_DATASETS, MIN_SEEDS, TABLE_1, TABLE_1_DATASETS
-from analysis.wins import to_markdown
+from analysis.look import file_name
+from analysis.meta import COMPACT, FOLDS, MIN_OF_CLASS, REPEATS
+from analysis.metafeatures import DESCRIPTIONS, FEATURES
+from analysis.paper import MIN_DATASETS, PAPER_SEEDS, TABLE_1, TABLE_1_DATASETS
+from analysis.results import Meta, Results
+from analysis.tables import markdown, standing, wins_markdown
+from analysis.tidy import count_text
+from analysis.wins import MIN_SEEDS, outcome_counts
 from experiments.cli import command
-from experiments.plan import Plan
 
-__all__ = ["claims_section", "coverage_section", "figures_section", "markdown_table", "runs_section", "wins_section"]
+__all__ = ["describe_features", "findings", "summary_text", "table_1_rows"]
+
+Figures = Mapping[str, Mapping[str, str]]
+LISTED = 10  # failed runs that are listed; the page has all
 
 
-def markdown_table(rows: Iterable[Mapping[str, Any]] | pd.DataFrame) -> str:
-    """Return rows as a Markdown table, numbers to the right.
+def summary_text(results: Results, figures: Figures) -> str:
+    """Return the summary: `figures` has, by section, the names of files and what they show."""
+    title = " / ".join(results.study.folder.relative_to(results.study.results).parts)
+    sections = [f"# {title}", "\n".join(f"- {sentence}" for sentence in findings(results))]
+    if len(results.finals):
+        sections += [*_wins(results), *_rewards(results), *_claims(results)]
+    for heading, shown in figures.items():
+        sections += [_section(results, heading, shown)]
+    sections += _failures(results)
+    return "\n\n".join(section.strip() for section in sections) + "\n"
 
-    Examples
-    --------
-    >>> print(markdown_table([{"learner": "EMT", "runs": 1200}]))
-    | learner | runs |
-    | --- | ---: |
-    | EMT | 1,200 |
+
+def findings(results: Results) -> list[str]:
+    """Say in a few sentences what was run and what was found.
+
+    What is missing is said first, so that half a study is not taken for a whole one.
     """
-    frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
-    sides = [" ---: |" if pd.api.types.is_numeric_dtype(frame[column]) else " --- |" for column in frame]
-    lines = [f"| {' | '.join(map(str, frame.columns))} |", f"|{''.join(sides)}"]
-    lines += [f"| {' | '.join(_cell(value) for value in row)} |" for row in frame.itertuples(index=False)]
-    return "\n".join(lines)
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return "" if pd.isna(value) else f"{value:.4g}"
-    text = f"{value:,}" if isinstance(value, int) else str(value)
-    return " ".join(text.replace("|", r"\|").split())
-
-
-def coverage_section(finals: pd.DataFrame, todo: Plan, cast: Cast, n_failed: int) -> str:
-    """Say what was run, and how much of what was meant to be run is there."""
-    study, n_datasets = todo.study, len((todo.sources.keys() | todo.missing.keys()) - todo.short.keys())
-    n_done, n_expected = len(finals), n_datasets * len(study.learners) * study.seeds
-    size = f"{n_datasets} datasets, {study.seeds} seeds, {len(study.learners)} learners"
-    share = f"{n_done:,} of {n_expected:,} runs are done ({n_done / max(n_expected, 1):.1%}), {n_failed:,} failed"
-    lines = ["## What was run", "", f"{share}: {size}, at most {study.horizon:,} interactions a run.", ""]
-    if n_done < n_expected:
-        lines += [
-            f"What is missing is run by `{command('experiments.run', study)}`, which goes on where it stopped.",
-            "",
-        ]
-    rows = []
-    for learner in cast.order():
-        part = finals[finals["learner"] == learner]
-        complete = part.groupby("dataset")["seed"].nunique() >= study.seeds
-        whole = part["seconds"].mean() * n_datasets * study.seeds / 3600
-        rows.append({"learner": cast.label(learner), "runs done": len(part), "datasets": part["dataset"].nunique()})
-        rows[-1] |= {"datasets with all seeds": int(complete.sum()), "interactions": int(part["n_steps"].sum())}
-        rows[-1] |= {"core-hours": part["seconds"].sum() / 3600, "core-hours of the whole study": whole}
-    return "\n".join([*lines, markdown_table(rows)])
-
-
-def wins_section(title: str, table: pd.DataFrame, cast: Cast, rule: str) -> str:
-    """Show the counts, the ties and losses behind them, and the paper's Table 1 beside ours as percentages."""
-    label = cast.label
-    place = {learner: index for index, learner in enumerate(dict.fromkeys(table["row"]))}
-    pairs: list[dict[str, Any]] = table.to_dict("records")  # type: ignore[assignment]
-    once = [
-        {
-            "pair": f"{label(pair['row'])} : {label(pair['column'])}",
-            **{name: pair[name] for name in ("wins", "ties", "losses", "datasets")},
-            "seeds": f"{pair['fewest_seeds']} to {pair['most_seeds']}",
-        }
-        for pair in pairs
-        if place[pair["row"]] < place[pair["column"]]
+    study, n_done, n_all = results.study, len(results.finals), results.n_expected
+    failed = f", {len(results.failed):,} failed" if len(results.failed) else ""
+    n_datasets = n_all // (len(study.learners) * study.seeds)
+    said = [
+        f"{n_done:,} of {n_all:,} runs are done ({n_done / max(n_all, 1):.1%}){failed}: {n_datasets} datasets, "
+        f"{study.seeds} seeds, {len(study.learners)} learners, at most {study.horizon:,} interactions a run."
     ]
+    if n_done < n_all:
+        said += [f"What is missing is run by `{command('experiments.run', study)}`, which goes on where it stopped."]
+    if not n_done:
+        return [*said, f"There is no finished run of it in `{study.folder / 'runs'}` yet."]
+    label, means = results.present.label, results.means
+    best = means.sort_values("mean", ascending=False, kind="stable").iloc[0]
+    count = count_text(best["datasets"], best["fewest_seeds"], best["most_seeds"])
+    said += [f"The highest mean reward is {best['mean']:.3f} ({label(best['learner'])}, {count})."]
+    others = means[means["learner"] != results.baseline].sort_values("difference", ascending=False, kind="stable")
+    said += [_against(results, row) for row in others.to_dict("records") if row["shared"]]
+    judged = pd.Series([claim["verdict"] for claim in results.claims], dtype=str).value_counts(sort=False)
+    if len(judged):
+        said += [f"Of the paper's claims that it can judge: {', '.join(f'{n} {word}' for word, n in judged.items())}."]
+    return said
+
+
+def _against(results: Results, row: Mapping[Any, Any]) -> str:
+    counts = outcome_counts(results.contrast(row["learner"], results.baseline))
+    ties = f"{counts['ties']} ties" + (f", {counts['undecided']} undecided" if counts["undecided"] else "")
+    se = f" ± {row['difference_se']:.4f}" if pd.notna(row["difference_se"]) else ""
+    return (
+        f"{results.present.label(row['learner'])} against {results.present.label(results.baseline)}: "
+        f"{counts['wins']} wins, {ties}, {counts['losses']} losses; "
+        f"mean difference {row['difference']:+.4f}{se} (SE over {row['shared']} datasets)."
+    )
+
+
+def _wins(results: Results) -> list[str]:
+    table, label = results.wins, results.present.label
+    if len(results.present.members) < 2:
+        return []
+    few = f" Fewer than {MIN_SEEDS} seeds decide nothing." if table["undecided"].any() else ""
     lines = [
-        f"## {title}",
-        "",
-        f"On how many datasets the row beats the column ({rule}).",
-        "",
-        to_markdown(table, label),
-        "",
+        f"## Wins: {results.finals['dataset'].nunique()} datasets",
+        f"On how many datasets the row beats the column ({results.options.rule}; {standing(table)}).{few}",
+        wins_markdown(table, label),
     ]
-    lines += _beside_table_1(pairs, cast)
-    lines += ["Only datasets that both learners finished count, paired by the seeds that both have:", ""]
-    return "\n".join([*lines, markdown_table(once)])
+    if rows := table_1_rows(results):
+        lines += [
+            f"As shares of the datasets, in brackets those of the paper's Table 1 ({TABLE_1_DATASETS} datasets, "
+            f"{PAPER_SEEDS} seeds), by the paper's rule of 1.96 standard errors; * has fewer than {PAPER_SEEDS} seeds "
+            "and goes by Student's t, which then decides fewer datasets:",
+            markdown(rows),
+        ]
+    if results.beside:
+        lines += ["Beside the paper:", markdown(results.beside)]
+    links = [f"[{name}](tables/wins_{file_name(name)}.md)" for name in results.group_wins]
+    return lines + ([f"The same for the groups {', '.join(links)}."] if links else [])
 
 
-def _beside_table_1(pairs: list[dict[str, Any]], cast: Cast) -> list[str]:
-    ours = {(pair["row"], pair["column"]): pair for pair in pairs if pair["datasets"]}
+def table_1_rows(results: Results) -> list[dict[str, str]]:
+    """Return the shares of wins for the paper's Table 1, each with the paper's in brackets."""
+    ours, label = results.table_1, results.present.label
     learners = [name for name in TABLE_1 if any(name in pair for pair in ours)]
     rows = []
     for row in learners:
-        cells = {"": cast.label(row)}
+        cells = {"": label(row)}
         for column in learners:
-            pair = ours.get((row, column))
-            here = f"{pair['wins'] / pair['datasets']:.0%}" if pair else "?"
-            published = TABLE_1[row].get(column, 0) / TABLE_1_DATASETS
-            cells[cast.label(column)] = "---" if row == column else f"{here} ({published:.0%})"
+            cells[label(column)] = "—" if row == column else _share(ours.get((row, column)), TABLE_1[row][column])
         rows.append(cells)
-    text = f"As shares of the datasets, in brackets those of the paper's Table 1 ({TABLE_1_DATASETS} datasets):"
-    return [text, "", markdown_table(rows), ""] if len(learners) > 1 else []
+    return rows
 
 
-def claims_section(verdicts: list[dict[str, Any]]) -> str:
-    """List each claim with its verdict and the numbers behind it."""
+def _share(pair: Mapping[str, Any] | None, published: int) -> str:
+    paper = f"({published / TABLE_1_DATASETS:.0%})"
+    if pair is None or pair["undecided"] == pair["datasets"]:
+        return f"undecided {paper}" if pair else f"? {paper}"
+    return f"{pair['wins'] / pair['datasets']:.0%}{'' if pair['rule'] == 'paper' else '*'} {paper}"
+
+
+def _rewards(results: Results) -> list[str]:
     rows = [
         {
-            "claim": verdict["claim"],
-            "verdict": f"**{verdict['verdict']}**",
-            "wins": verdict["wins"],
-            "ties": verdict["ties"],
-            "losses": verdict["losses"],
-            "datasets": verdict["datasets"],
-            "seeds (median)": verdict["seeds"],
-            "mean difference": f"{verdict['mean']:+.4f}" if verdict["datasets"] else "",
-            "paper": verdict["published"],
-            "holds where": verdict["rule"],
+            "learner": results.present.label(row["learner"]),
+            "mean reward": f"{row['mean']:.4f}",
+            f"difference to {results.present.label(results.baseline)}": f"{row['difference']:+.4f}"
+            if row["shared"]
+            else "",
+            "its SE": f"{row['difference_se']:.4f}" if pd.notna(row["difference_se"]) else "",
+            "datasets": int(row["datasets"]),
+            "seeds": f"{row['fewest_seeds']:.0f} to {row['most_seeds']:.0f}",
         }
-        for verdict in verdicts
+        for row in results.means.to_dict("records")
     ]
-    intro = (
-        f"Too little data: fewer than {MIN_DATASETS} datasets that both finished, fewer than {MIN_SEEDS} seeds, "
-        "or more wins than losses but no more than chance would give."
+    told = (
+        "Final progressive reward. The difference is taken dataset by dataset and seed by seed, and its SE is over "
+        "datasets; each learner on each dataset is in [rewards.csv](tables/rewards.csv)."
     )
-    return "\n".join(["## The paper's claims", "", markdown_table(rows), "", intro, ""])
+    return ["## Mean rewards", told, markdown(rows)]
 
 
-def figures_section(title: str, figures: Mapping[str, str], intro: str = "") -> str:
-    """Embed figures: name of the file and what it shows."""
-    lines = [f"## {title}", ""] + ([intro, ""] if intro else [])
-    for name, text in figures.items():
-        lines += [f"{text} ([PDF](figures/{name}.pdf))", "", f"![{text}](figures/{name}.png)", ""]
-    return "\n".join(lines)
+def _claims(results: Results) -> list[str]:
+    if not results.claims:
+        return []
+    keys = ("claim", "verdict", "wins", "ties", "losses", "datasets", "seeds")
+    rows = [{**{key: claim[key] for key in keys}, "paper": claim["published"]} for claim in results.claims]
+    told = (
+        f"Judged where both learners are there; too little data: fewer than {MIN_DATASETS} datasets, or no more wins "
+        f"than chance would give. A share of wins needs {PAPER_SEEDS} seeds to be refuted, and fewer can confirm it."
+    )
+    return ["## The paper's claims", markdown(rows), told]
 
 
-def meta_section(
-    forest: Forest | None, table: pd.DataFrame, missing: Mapping[str, str], figures: Mapping[str, str], prepare: str
-) -> str:
+def _section(results: Results, heading: str, figures: Mapping[str, str]) -> str:
+    lines = [f"## {heading}"]
+    if heading.startswith("Progressive"):
+        lines += [f"Datasets with at least {results.length:,} interactions, the same ones for all lines of a figure."]
+    if heading.startswith("Where") and results.meta:
+        lines += meta_text(results, results.meta)
+    if heading.startswith("Budgets"):
+        shown = results.budgets.drop(columns=["line", "fewest_seeds", "most_seeds"])
+        lines += [markdown(shown.assign(learner=[results.present.label(name) for name in shown["learner"]]))]
+    if (parameter := heading.removeprefix("Side by side: ")) in results.sweeps:
+        lines += [markdown(results.sweeps[parameter].drop(columns="learner"))]
+    lines += [f"{text} ([PDF](figures/{name}.pdf))\n\n![{text}](figures/{name}.png)" for name, text in figures.items()]
+    return "\n\n".join(lines)
+
+
+def meta_text(results: Results, meta: Meta) -> list[str]:
     """Say how well meta-features predict where EMT beats parametric, or why that cannot be said."""
-    wins, n = int((table["outcome"] == 1).sum()), len(table)
+    wins, n = int((meta.table["outcome"] == "win").sum()), len(meta.table)
     lines = [f"Meta-features of {n} datasets; EMT beats parametric on {wins} of them, and does not on {n - wins}."]
-    if missing:
-        name, reason = next(iter(missing.items()))
-        lines += [f"{len(missing)} datasets are missing here (the first is {name}: {reason}). `{prepare}` makes them."]
-    if forest:
-        published = {"full": 0.82, "compact": 0.79}
-        rows = [{"model": name, **row, "paper": published.get(name)} for name, row in forest.scores.items()]
-        chosen = forest.importances.sort_values("chosen", ascending=False).head(COMPACT)
-        names = ", ".join(f"{FEATURES[row['feature']]} ({row['chosen']:.0%})" for _, row in chosen.iterrows())
+    if meta.missing:
+        name, reason = next(iter(meta.missing.items()))
+        prepare = command("experiments.prepare", results.study)
         lines += [
-            f"A random forest predicts where EMT wins; macro F1 on held-out datasets ({FOLDS}-fold, stratified, "
-            f"{REPEATS} times), 95 % interval of the bootstrap over datasets, beside the guess of the majority:",
-            markdown_table(rows),
-            f"The full model is {'' if forest.beats_majority else '**not** '}clearly above the guess of the majority. "
-            f"The compact model chooses {COMPACT} features inside each training split, most often: {names}.",
+            f"{len(meta.missing)} datasets are missing here (the first is {name}: {reason}). `{prepare}` makes them."
         ]
-    else:
-        lines += [f"**Too little data** for the forest: it needs at least {MIN_OF_CLASS} datasets of each class."]
-    return figures_section("Where EMT beats parametric: meta-features", figures, "\n\n".join(lines))
+    forest = meta.forest
+    if forest is None:
+        return [*lines, f"**Too little data** for the forest: it needs at least {MIN_OF_CLASS} datasets of each class."]
+    published = {"full": 0.82, "compact": 0.79}
+    rows = [{"model": name, **row, "paper": published.get(name)} for name, row in forest.scores.items()]
+    chosen = forest.importances.sort_values("chosen", ascending=False).head(COMPACT)
+    names = ", ".join(f"{FEATURES[row['feature']]} ({row['chosen']:.0%})" for _, row in chosen.iterrows())
+    return [
+        *lines,
+        f"A random forest predicts where EMT wins; macro F1 on held-out datasets ({FOLDS}-fold, stratified, "
+        f"{REPEATS} times), 95 % interval of the bootstrap over datasets, beside the guess of the majority:",
+        markdown(rows),
+        f"The full model is {'' if forest.beats_majority else '**not** '}clearly above the guess of the majority. "
+        f"The compact model chooses {COMPACT} features inside each training split, most often: {names}. "
+        "What the features are is in [meta_features.md](tables/meta_features.md).",
+    ]
 
 
-def runs_section(
-    speed: pd.DataFrame, finals: pd.DataFrame, failed: pd.DataFrame, cast: Cast, n_listed: int = 10
-) -> str:
-    """Show the time that was spent, the slowest runs and the failed ones."""
-    shown = pd.DataFrame(
-        {
-            "learner": [cast.label(learner) for learner in speed["learner"]],
-            "interactions a second and core": speed["per_second"].round().astype(int),
-            "slowest run (s)": speed["slowest"],
-        }
-    )
-    lines = ["## Time and failures", "", markdown_table(shown), ""]
-    slowest = finals.sort_values(["seconds", "dataset"], ascending=[False, True]).head(n_listed)
-    lines += ["Slowest runs:", "", markdown_table(slowest[["learner", "dataset", "seed", "n_steps", "seconds"]]), ""]
-    if len(failed):
-        lines += [f"{len(failed)} failed runs" + (f", the first {n_listed}:" if len(failed) > n_listed else ":"), ""]
-        lines += [markdown_table(failed[["id", "message"]].head(n_listed)), ""]
-    else:
-        lines += ["No run failed.", ""]
-    return "\n".join(lines)
+def describe_features() -> pd.DataFrame:
+    """Return the paper's table of meta-features.
+
+    Examples
+    --------
+    >>> describe_features().shape
+    (12, 3)
+    """
+    rows = [{"name": name, "feature": FEATURES[name], "description": DESCRIPTIONS[name]} for name in FEATURES]
+    return pd.DataFrame(rows)
+
+
+def _failures(results: Results) -> list[str]:
+    failed = results.failed
+    if failed.empty:
+        return []
+    lines = [
+        f"## Failures\n\n{len(failed):,} runs failed" + (f"; the first {LISTED}:" if len(failed) > LISTED else ":")
+    ]
+    return [*lines, markdown(failed[["id", "message"]].head(LISTED))]

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.cast import Cast, Member, cast_of
-from analysis.look import new_figure, style_of
+from analysis.look import MARKERS, new_figure, styles_of
 from analysis.tidy import count_text, final_rewards
 from experiments import store
 from experiments.config import ConfigError, Study, swept
@@ -119,8 +119,8 @@ def sweep_table(finals: pd.DataFrame, cast: Cast, parameter: str) -> pd.DataFram
     Returns
     -------
     DataFrame
-        Columns line (the learner, but for the parameter), value, mean, se (over datasets), datasets, fewest_seeds and
-        most_seeds.
+        Columns line (the learner, but for the parameter), learner, value, mean, se (over datasets), datasets,
+        fewest_seeds and most_seeds.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def sweep_table(finals: pd.DataFrame, cast: Cast, parameter: str) -> pd.DataFram
     [0.5, 0.7]
     """
     means = finals.groupby(["learner", "dataset"]).agg(reward=("reward", "mean"), seeds=("seed", "size")).reset_index()
-    rows = []
+    rows: list[dict[str, Any]] = []
     for family in _lines(cast, parameter):
         part = means[means["learner"].isin(family)]
         counts = part.groupby("dataset")["learner"].nunique()
@@ -139,31 +139,26 @@ def sweep_table(finals: pd.DataFrame, cast: Cast, parameter: str) -> pd.DataFram
             one = part[part["learner"] == learner]
             if len(one):
                 value = cast.value(learner, parameter)
-                rows.append({"line": cast.label(family[0], but=parameter), "value": "none" if value is None else value})
+                rows.append({"line": cast.label(family[0], but=parameter), "learner": learner})
+                rows[-1] |= {"value": "none" if value is None else value}
                 rows[-1] |= {"mean": one["reward"].mean(), "se": one["reward"].sem(), "datasets": len(one)}
                 rows[-1] |= {"fewest_seeds": one["seeds"].min(), "most_seeds": one["seeds"].max()}
     return pd.DataFrame(rows)
 
 
-def draw_sweep(table: pd.DataFrame, parameter: str) -> Figure:
+def draw_sweep(table: pd.DataFrame, cast: Cast, parameter: str) -> Figure:
     """Draw the mean final reward over the values, a line a learner; they are evenly spaced whatever their size."""
-    figure, axes = new_figure(6, 2.5)
+    figure, axes = new_figure(6, 3)
     values = sorted(dict.fromkeys(table["value"]), key=lambda value: _place(None if value == "none" else value))
+    styles = styles_of(cast)
     for position, (line, part) in enumerate(table.groupby("line", sort=False)):
         places = np.array([values.index(value) for value in part["value"]]) + 0.03 * position
-        axes.errorbar(
-            places,
-            part["mean"],
-            part["se"].fillna(0),
-            marker="o",
-            capsize=2,
-            label=str(line),
-            **style_of("", position),
-        )
+        look = styles[part["learner"].iloc[len(part) // 2]].line | {"marker": MARKERS[position % len(MARKERS)]}
+        axes.errorbar(places, part["mean"], part["se"].fillna(0), capsize=2, label=str(line), **look)
     axes.set_xticks(range(len(values)), [str(value) for value in values])
     axes.set_xlabel(parameter.replace("_", " "))
     axes.set_ylabel("mean final reward")
     count = count_text(table["datasets"].min(), table["fewest_seeds"].min(), table["most_seeds"].max())
     axes.set_title(f"{count}; bars: 1 SE over datasets")
-    axes.legend(frameon=False, fontsize=7)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False)
     return figure

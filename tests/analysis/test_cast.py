@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.cast import LABELS, Cast, Member, cast_of
-from analysis.look import STYLES
+from analysis.look import COLOURS
 from experiments.checks import choices
 from experiments.learners import learners
 
 
-def test_every_learner_of_the_project_has_a_label_and_a_style():
+def test_every_learner_of_the_project_has_a_label_and_a_colour():
     assert set(choices("learner")) <= set(LABELS)
-    assert set(LABELS) == set(STYLES)
+    assert set(LABELS) == set(COLOURS)
 
 
 def test_labels_say_what_varies():

@@ -1,10 +1,13 @@
 import re
 
 import matplotlib.colors
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from synthetic_logs import budgets, cast
 
-from analysis.look import STYLES, file_name, new_figure, save, style_of
+from analysis.cast import LABELS
+from analysis.look import COLOURS, file_name, new_figure, save, styles_of
 
 
 def test_the_same_figure_gives_the_same_bytes(tmp_path):
@@ -18,15 +21,30 @@ def test_the_same_figure_gives_the_same_bytes(tmp_path):
     assert b"CreationDate" not in (tmp_path / "one.pdf").read_bytes()
 
 
-def test_every_learner_of_a_figure_looks_different():
-    for group in (("emt", "cmt", "parametric"), ("pemt", "pcmt", "parametric"), ("emt", "emt_not_self_consistent")):
-        assert len({str(style_of(learner)) for learner in group}) == len(group)
-        assert len({style_of(learner)["color"] for learner in group}) == len(group)
-    assert all(matplotlib.colors.is_color_like(colour) for colour, _ in STYLES.values())
+def test_every_learner_of_the_project_has_a_colour_of_its_own():
+    assert set(COLOURS) == set(LABELS)
+    rgb = np.array([matplotlib.colors.to_rgb(colour) for colour in COLOURS.values()])
+    apart = np.abs(rgb[:, None] - rgb[None]).max(axis=2)
+    assert apart[~np.eye(len(rgb), dtype=bool)].min() > 0.1
 
 
-def test_learners_without_a_style_look_different():
-    assert len({str(style_of("mine", position)) for position in range(25)}) == 25
+def test_a_learner_has_one_colour_whoever_else_is_there():
+    few, many = styles_of(cast(emt={}, parametric={})), styles_of(cast(**{name: {} for name in LABELS}))
+    assert few["emt"].colour == many["emt"].colour
+    assert few["parametric"].colour == many["parametric"].colour
+
+
+def test_learners_that_the_project_does_not_have_look_different():
+    styles = styles_of(cast(**{f"mine{place}": {} for place in range(25)}))
+    assert len({str((style.colour, style.dash)) for style in styles.values()}) == 25
+
+
+def test_values_of_a_parameter_are_shades_from_light_to_dark():
+    styles = styles_of(budgets(1000, 2000, 32_000))
+    light = [sum(matplotlib.colors.to_rgb(styles[f"pemt[budget={n}]"].colour)) for n in (1000, 2000, 32_000)]
+    assert light == sorted(light, reverse=True)
+    assert len(set(light)) == 3
+    assert styles_of(budgets(1000))["pemt[budget=1000]"].colour == COLOURS["pemt"]
 
 
 @pytest.mark.parametrize("name", ["pemt[budget=1000]", "emt[budget=200,eviction=fifo]", "a/b c", "100 %"])

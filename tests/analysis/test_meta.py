@@ -5,7 +5,7 @@ from sklearn.metrics import f1_score
 
 from analysis import meta
 from analysis.meta import COMPACT, draw_feature, draw_importances, fit_forest, macro_f1
-from analysis.metafeatures import FEATURES
+from analysis.metafeatures import DESCRIPTIONS, FEATURES
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -81,19 +81,26 @@ def test_missing_values_and_processes_change_nothing(study, forest):
 
 
 def test_importances_are_drawn_with_the_largest_on_top(forest):
-    axes = draw_importances(forest, "80 datasets, 5 seeds").axes[0]
-    widths = [bar.get_width() for bar in axes.patches]
+    figure = draw_importances(forest, "80 datasets, 5 seeds")
+    axes = figure.axes[0]
+    widths = [segment[1, 0] for segment in axes.collections[0].get_segments()]
     np.testing.assert_allclose(widths[::-1], forest.importances["mean"])
     assert axes.get_yticklabels()[-1].get_text() == FEATURES["top_eigenvector_share"]
-    assert f"80 datasets, 5 seeds; EMT beats parametric on {forest.wins}" == axes.get_title()
+    assert [text.get_text() for text in axes.texts][-1] == "100%"  # how often the compact model chose it
+    assert figure.get_suptitle().startswith(f"80 datasets, 5 seeds; EMT beats parametric on {forest.wins}")
 
 
 def test_a_feature_is_drawn_under_the_difference(study):
-    left, right = draw_feature(study, "nonzero_share", window=20).axes
+    above, below = draw_feature(study, "nonzero_share", window=20).axes
     ordered = study.sort_values("mean")
-    np.testing.assert_allclose(left.lines[1].get_ydata(), ordered["mean"])
-    np.testing.assert_allclose(right.lines[0].get_ydata(), ordered["nonzero_share"])
-    rolling = right.lines[1].get_ydata()
+    heights = np.concatenate([path.vertices[:, 1] for part in above.collections for path in part.get_paths()])
+    assert (heights.min(), heights.max()) == pytest.approx((ordered["mean"].min(), ordered["mean"].max()))
+    np.testing.assert_allclose(below.lines[0].get_ydata(), ordered["nonzero_share"])
+    rolling = below.lines[1].get_ydata()
     assert rolling[40] == pytest.approx(ordered["nonzero_share"].iloc[30:50].mean())
-    assert right.get_ylabel().replace("\n", " ") == FEATURES["nonzero_share"]
-    assert "80 datasets, 5 seeds" in left.get_title()
+    assert below.get_ylabel().replace("\n", " ") == FEATURES["nonzero_share"]
+    assert "80 datasets, 5 seeds" in above.get_title()
+
+
+def test_every_feature_has_a_description():
+    assert list(DESCRIPTIONS) == list(FEATURES)

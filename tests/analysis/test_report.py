@@ -14,7 +14,8 @@ import pytest
 from synthetic_logs import row, runs_of, study_log, study_of, write
 
 from analysis.metafeatures import FEATURES, VERSION
-from analysis.report import Options, write_report
+from analysis.report import options_of, write_report
+from analysis.results import Options
 from analysis.wins import Rule
 from emt.data import load
 from experiments.cli import compose
@@ -23,7 +24,7 @@ from experiments.config import ConfigError, Suite, swept
 ROOT = Path(__file__).parents[2]
 UNBOUNDED = ["parametric", "emt", "emt_not_self_consistent", "cmt", "pemt", "pcmt"]
 BOUNDED = ["parametric", {"learner": "pemt", "budget": [1000, 2000, 16000, 32000]}]
-QUICK = Options(Rule(), meta=False)
+QUICK = Options(meta=False)
 
 
 @pytest.fixture(scope="module")
@@ -54,14 +55,18 @@ def test_everything_is_there_and_everything_in_the_summary_exists(unbounded):
         "wins.csv",
         "wins.tex",
         "wins.md",
-        "contrasts.csv",
+        "contrasts.csv.gz",
         "final_rewards.csv.gz",
+        "rewards.csv",
+        "mean_rewards.csv",
+        "datasets.csv",
+        "beside_paper.csv",
         "curves.csv.gz",
         "claims.csv",
     ):
         assert f"tables/{table}" in names
     for figure in (
-        "contrast_self_consistency",
+        "contrast_emt_emt_not_self_consistent",
         "contrast_emt_cmt",
         "contrast_emt_parametric",
         "contrast_pemt_parametric",
@@ -77,15 +82,24 @@ def test_the_summary_says_what_is_there_and_what_is_not(unbounded):
     text = (unbounded.folder / "summary.md").read_text()
     assert "284 of 288 runs are done (98.6%), 1 failed: 12 datasets, 4 seeds, 6 learners" in text
     assert f"What is missing is run by `python -m experiments.run {shlex.join(unbounded.typed)}`" in text
-    assert "| PEMT : PCMT |" in text
-    assert re.search(r"\| PEMT : PCMT \| \d+ \| \d+ \| \d+ \| 11 \|", text)  # one dataset has no PCMT
-    assert "| PEMT | --- | " in text
+    wins = pd.read_csv(unbounded.folder / "tables" / "wins.csv").set_index(["row", "column"])
+    assert wins.loc[("pemt", "pcmt"), "datasets"] == 11  # one dataset has no PCMT
     assert "(53%)" in text  # Table 1: PEMT over parametric 110 of 206
-    for claim in ("PEMT beats parametric", "EMT beats CMT", "Self-consistency", "1,000 memories", "as run beats"):
+    assert "PCMT against Parametric" in text
+    for claim in ("PEMT beats parametric", "EMT beats CMT", "Self-consistency"):
         assert claim in text
-    assert "1 failed runs" in text
-    assert r"| pcmt/set-003/seed-00 | ValueError: a \| b second line |" in text
-    assert "Slowest runs" in text
+    assert "1,000 memories" not in text  # which a study without budgets says nothing of
+    assert "1 runs failed" in text
+    assert r"ValueError: a \| b second line" in text
+
+
+def test_mean_rewards_are_in_the_summary_with_the_error_of_the_difference(unbounded):
+    text = (unbounded.folder / "summary.md").read_text()
+    means = pd.read_csv(unbounded.folder / "tables" / "mean_rewards.csv").set_index("learner")
+    (line,) = re.findall(r"^\| PEMT +\|(.*0\.\d{4} *\| *\+?-?0\.\d{4}.*)$", text, flags=re.MULTILINE)
+    cells = [cell.strip() for cell in line.split("|")]
+    pemt = means.loc["pemt"]
+    assert cells[:4] == [f"{pemt['mean']:.4f}", f"{pemt['difference']:+.4f}", f"{pemt['difference_se']:.4f}", "12"]
 
 
 def test_tables_hold_the_numbers(unbounded):
@@ -110,7 +124,7 @@ def test_a_report_is_on_the_runs_that_it_was_asked_for_and_no_others(unbounded, 
     fewer = replace(fewer, learners={name: unbounded.learners[name] for name in ("emt", "parametric")})
     shutil.copytree(unbounded.folder / "runs", fewer.folder / "runs")
     text = write_report(fewer, QUICK).read_text()
-    assert "8 of 8 runs are done (100.0%), 0 failed: 2 datasets, 2 seeds, 2 learners" in text
+    assert "8 of 8 runs are done (100.0%): 2 datasets, 2 seeds, 2 learners" in text
     finals = pd.read_csv(fewer.folder / "tables" / "final_rewards.csv.gz")
     assert set(finals["dataset"]) == {"set-000", "set-004"}
     assert set(finals["seed"]) == {0, 1}
@@ -149,7 +163,7 @@ def test_bounded_has_budgets_and_the_zoomed_curves(tmp_path):
     for name in ("budgets", "curves_budgets", *contrasts):
         assert f"figures/{name}.png" in text
     assert "1,000 memories still beat parametric" in text
-    assert "| PEMT, 16,000 memories |" in text
+    assert "| PEMT, 16,000 memories" in text
     assert "Side by side" not in text
 
 
@@ -160,7 +174,7 @@ def test_a_learner_of_ones_own_with_a_budget_is_among_the_budgets(tmp_path):
     assert table["learner"].tolist()[-2:] == ["pemt[budget=1000]", "small"]
     assert table["line"].unique().tolist() == ["PEMT"]
     assert table["share"].tolist()[-1] == 64 / 400
-    assert "| small | 64 | 0.16 |" in text
+    assert re.search(r"\| small +\| +64 \| +0.16 \|", text)
     assert "64 memories still beat parametric" in text
     assert "figures/contrast_small_parametric.png" in text
     assert "small" in re.search(r"^(.*)\(\[PDF\]\(figures/curves_budgets", text, flags=re.MULTILINE)[1]
@@ -172,12 +186,12 @@ def test_values_of_a_parameter_are_laid_side_by_side(tmp_path):
     table = pd.read_csv(tmp_path / "results/unbounded/synthetic/tables/sweep_leaf_capacity.csv")
     assert table["value"].tolist() == [25, 50, 300]
     assert table["line"].unique().tolist() == ["EMT"]
-    assert "| EMT, leaf capacity 25 |" in text
+    assert "| EMT, leaf capacity 25" in text
 
 
 def test_an_empty_folder_says_which_command_fills_it(tmp_path):
     asked = study_of(tmp_path, ["emt"], n_datasets=1, seeds=5, horizon=4000)
-    text = write_report(asked, Options(Rule())).read_text()
+    text = write_report(asked, Options()).read_text()
     assert "0 of 5 runs are done" in text
     assert "no finished run" in text
     assert f"`python -m experiments.run {shlex.join(asked.typed)}`" in text
@@ -186,7 +200,7 @@ def test_an_empty_folder_says_which_command_fills_it(tmp_path):
 def test_only_failures_are_still_a_report(tmp_path):
     asked = study_of(tmp_path, ["emt"], 1, 4, 400)
     write(asked, runs_of(asked, [row("emt", "set-000", 0, np.zeros(0), status="error", message="boom")]))
-    text = write_report(asked, Options(Rule())).read_text()
+    text = write_report(asked, Options()).read_text()
     assert "emt/set-000/seed-00" in text
     assert "boom" in text
 
@@ -202,7 +216,7 @@ def test_a_damaged_file_is_set_aside_and_the_rest_counts(tmp_path, capsys):
 def test_one_run_is_enough_for_a_report(tmp_path):
     asked = study_of(tmp_path, ["emt"], 1, 4, 64)
     write(asked, study_log(asked).head(1))
-    assert "1 of 4 runs" in write_report(asked, Options(Rule())).read_text()
+    assert "1 of 4 runs" in write_report(asked, Options()).read_text()
 
 
 def test_groups_have_win_tables_of_their_own(tmp_path):
@@ -210,17 +224,12 @@ def test_groups_have_win_tables_of_their_own(tmp_path):
     write(asked, study_log(asked))
     groups = tmp_path / "groups.csv"
     groups.write_text("dataset,group\nset-000,original\nset-001,original\nset-002,made again\n")
-    text = write_report(asked, Options(Rule(), groups, meta=False)).read_text()
+    text = write_report(asked, Options(groups=groups, meta=False)).read_text()
     assert "## Wins: 5 datasets" in text
-    assert "group original: 2 datasets" in text
+    assert "[made again](tables/wins_made_again.md), [original](tables/wins_original.md)" in text
     tables = asked.folder / "tables"
     assert pd.read_csv(tables / "wins_original.csv")["datasets"].tolist() == [2, 2]
     assert pd.read_csv(tables / "wins_made_again.csv")["datasets"].tolist() == [1, 1]
-    groups.write_text("task,kind\n")
-    with pytest.raises(ConfigError, match="must have the columns dataset and group"):
-        write_report(asked, Options(Rule(), groups))
-    with pytest.raises(ConfigError, match=r"no\.csv cannot be read"):
-        write_report(asked, Options(Rule(), tmp_path / "no.csv"))
 
 
 def test_sub_studies_are_laid_side_by_side_with_the_study_above_them(tmp_path):
@@ -243,7 +252,7 @@ def test_meta_features_of_real_datasets(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     rows = [row(one, name, n, rng.integers(0, 2, 64)) for one in asked.learners for name in prints for n in range(3)]
     write(asked, runs_of(asked, rows, prints), prints)
-    text = write_report(asked, Options(Rule())).read_text()
+    text = write_report(asked, Options()).read_text()
     assert "24 of 24 runs are done" in text
     assert "Meta-features of 3 datasets" in text
     assert "1 datasets are missing here (the first is task-3" in text
@@ -253,13 +262,62 @@ def test_meta_features_of_real_datasets(tmp_path, monkeypatch):
 
 
 def test_other_rules_are_named(tmp_path):
-    text = report(tmp_path, ["emt", "parametric"], seeds=4, options=Options(Rule("wilcoxon", 0.01), meta=False))
+    text = report(
+        tmp_path, ["emt", "parametric"], seeds=4, options=Options(Rule("wilcoxon", 0.01, holm=True), meta=False)
+    )
     assert "Wilcoxon signed-rank test paired by seed at 0.01, Holm-corrected over datasets" in text
 
 
 def test_the_config_of_the_report_is_a_study_with_options():
-    cfg = compose(["experiment=bounded", "report.rule=ttest"], "report")
-    assert (cfg.report.rule, cfg.report.level, cfg.report.holm, cfg.report.groups) == ("ttest", 0.05, True, None)
+    assert options_of(compose(["experiment=bounded"], "report")) == Options()
+    asked = options_of(compose(["report.rule=paper", "report.baseline=emt", "report.contrasts=[[a,b]]"], "report"))
+    assert asked == Options(Rule("paper"), baseline="emt", contrasts=(("a", "b"),))
+
+
+@pytest.mark.parametrize(
+    ("word", "problem"),
+    [
+        ("report.contrasts=[emt,pemt]", "must be a list of pairs"),
+        ("report.contrasts=[[a,b,c]]", "must be a list of pairs"),
+        ("report.rule=anova", "must be ttest, paper or wilcoxon"),
+        ("+report.base=emt", "did you mean baseline"),
+    ],
+)
+def test_options_that_make_no_sense_are_named(word, problem):
+    with pytest.raises(ConfigError, match=problem):
+        options_of(compose([word], "report"))
+
+
+@pytest.mark.parametrize("options", [Options(baseline="ept"), Options(contrasts=(("emt", "ept"),))])
+def test_learners_that_the_study_does_not_have_are_named(tmp_path, options):
+    with pytest.raises(ConfigError, match="no learner 'ept'; did you mean emt"):
+        report(tmp_path, ["emt", "parametric"], options=options)
+
+
+LINEAR = {"name": "linear", "_target_": "emt.learners.EMT", "leaf_capacity": 7}
+
+
+def test_a_learner_of_ones_own_on_two_datasets_is_in_every_part_of_the_report(tmp_path):
+    options = Options(contrasts=(("linear", "emt"),), meta=False)
+    text = report(tmp_path, [LINEAR, "emt", "parametric"], n_datasets=2, seeds=3, options=options)
+    for figure in ("contrast_linear_parametric", "contrast_linear_emt", "curves_all"):
+        assert f"figures/{figure}.png" in text
+    assert "linear against Parametric: " in text
+    assert re.search(r"^\| linear +\| 0\.\d{4} ", text, flags=re.MULTILINE)
+
+
+def test_any_learner_can_be_the_baseline(tmp_path):
+    text = report(tmp_path, [LINEAR, "emt", "parametric"], options=Options(baseline="emt", meta=False))
+    assert "difference to EMT" in text
+    assert "figures/contrast_linear_emt.png" in text
+    assert "figures/contrast_linear_parametric.png" not in text
+
+
+def test_two_seeds_decide_nothing_and_the_report_says_so(tmp_path):
+    text = report(tmp_path, ["emt", "parametric"], seeds=2)
+    assert "0 ties, 3 undecided" in text
+    assert "Fewer than 3 seeds decide nothing" in text
+    assert re.search(r"^\| EMT +\| — +\| undecided", text, flags=re.MULTILINE)
 
 
 def test_the_command_that_a_summary_names_makes_the_study_whole_when_it_is_pasted(tmp_path):
@@ -289,10 +347,11 @@ from pathlib import Path
 
 from synthetic_logs import study_of
 
-from analysis.report import Options, write_report
+from analysis.report import options_of, write_report
+from analysis.results import Options
 from analysis.wins import Rule
 
-write_report(study_of(Path(sys.argv[1]), sys.argv[2:], 200, 50, 4000), Options(Rule()))
+write_report(study_of(Path(sys.argv[1]), sys.argv[2:], 200, 50, 4000), Options())
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 

@@ -1,18 +1,31 @@
-import pandas as pd
-from synthetic_logs import cast
+from synthetic_logs import study_log, study_of, write
 
-from analysis.summary import markdown_table, wins_section
-
-
-def test_cells_are_one_line_and_keep_their_bars():
-    text = markdown_table([{"message": "a | b\nc", "share": 0.123456, "count": 12345, "nothing": float("nan")}])
-    assert text.splitlines()[-1] == r"| a \| b c | 0.1235 | 12,345 |  |"
+from analysis.results import Options, results_of
+from analysis.summary import findings, table_1_rows
 
 
-def test_only_learners_of_table_1_stand_beside_it():
-    pairs = pd.DataFrame(
-        {"row": ["emt", "mine"], "column": ["mine", "emt"], "wins": [1, 0], "ties": 0, "losses": [0, 1], "datasets": 1}
-    ).assign(fewest_seeds=2, most_seeds=2)
-    text = wins_section("Wins", pairs, cast(emt={}, mine={}), "a rule")
-    assert "| EMT | --- | **1** |" in text
-    assert "Table 1" not in text
+def results(tmp_path, learners, keep=slice(None), seeds=3):
+    asked = study_of(tmp_path, learners, 4, seeds, 64)
+    write(asked, study_log(asked)[keep])
+    return results_of(asked, Options(meta=False))
+
+
+def test_only_learners_of_table_1_stand_beside_it(tmp_path):
+    mine = {"name": "mine", "learner": "emt"}
+    assert table_1_rows(results(tmp_path / "own", ["emt", mine])) == []
+    rows = table_1_rows(results(tmp_path / "both", ["emt", mine, "parametric"]))
+    assert [row[""] for row in rows] == ["EMT", "Parametric"]
+    assert rows[0]["Parametric"].endswith("* (21%)")  # three seeds are not the paper's fifty
+
+
+def test_half_a_study_is_not_taken_for_a_whole_one(tmp_path):
+    said = findings(results(tmp_path, ["emt", "parametric"], keep=slice(0, 12)))
+    assert said[0].startswith("12 of 24 runs are done (50.0%): 4 datasets, 3 seeds, 2 learners")
+    assert "which goes on where it stopped" in said[1]
+    assert "(Parametric, 2 datasets, 3 seeds)" in said[2]
+
+
+def test_every_learner_is_compared_with_the_baseline(tmp_path):
+    said = findings(results(tmp_path, ["emt", "pemt", "parametric"]))
+    assert sum(" against Parametric: " in sentence for sentence in said) == 2
+    assert said[-1] == "Of the paper's claims that it can judge: 1 too little data."

@@ -26,7 +26,7 @@ def test_only_datasets_of_all_values_count_and_values_are_in_order(table):
 
 
 def test_figure(table):
-    axes = draw_sweep(table, "leaf_capacity").axes[0]
+    axes = draw_sweep(table, CAST, "leaf_capacity").axes[0]
     assert list(axes.containers[0].lines[0].get_ydata()) == pytest.approx([0.55, 0.7])
     assert [text.get_text() for text in axes.get_xticklabels()] == ["25", "100"]
     assert axes.get_xlabel() == "leaf capacity"
@@ -60,7 +60,7 @@ def test_values_of_many_kinds_are_drawn_in_order():
     kinds = Cast({str(v): Member("m", {"p": v}, {"class": "M", "p": v}) for v in (None, "word", 2.5, 1)})
     table = sweep_table(finals({(name, "x"): [0.5] for name in kinds.members}), kinds, "p")
     assert table["value"].tolist() == [1, 2.5, "word", "none"]
-    assert [text.get_text() for text in draw_sweep(table, "p").axes[0].get_xticklabels()] == [
+    assert [text.get_text() for text in draw_sweep(table, kinds, "p").axes[0].get_xticklabels()] == [
         "1",
         "2.5",
         "word",
