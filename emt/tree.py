@@ -27,11 +27,11 @@ from emt._kernels.eigen import (
     learn_keys,
     make_room,
     nearest,
-    pack,
     query_keys,
     unpack,
     use_memories,
 )
+from emt._kernels.parts import pack
 from emt._kernels.vector import offsets
 from emt.arguments import check_counts
 from emt.array_files import load_arrays, naming, save_arrays

@@ -18,7 +18,7 @@ import numpy as np
 
 from emt._kernels.compile import by_kind
 
-__all__ = ["ask", "begin", "explore", "grow", "has_room", "judge", "learn", "remark"]
+__all__ = ["ask", "begin", "explore", "grow", "has_room", "judge", "learn", "pack", "remark"]
 
 
 @by_kind
@@ -66,6 +66,12 @@ def remark(part: Any) -> str:
     return ""
 
 
+@singledispatch
+def pack(part: Any) -> dict[str, np.ndarray]:
+    """Return the arrays that a part can be rebuilt from, to be saved (in Python)."""
+    raise NotImplementedError(f"a learner with a {type(part).__name__} cannot be saved")
+
+
 # A part that is not there
 
 nothing = type(None)
@@ -97,3 +103,8 @@ def _learn(
 @has_room.of(nothing)
 def _has_room(part: None) -> bool:
     return True
+
+
+@pack.register
+def _pack(part: None) -> dict[str, np.ndarray]:
+    return {}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from emt._kernels.eigen import Tree, allocate
+from emt._kernels.eigen import Tree, allocate, unpack
 from emt.arguments import check_shares
 from emt.environment import Space
-from emt.learners.compiled import CompiledLearner
+from emt.learners.compiled import Arrays, CompiledLearner
 from emt.options import MEMORY_OPTIONS, TreeOptions
 
-__all__ = ["EMT", "eigen_memory", "keep_options"]
+__all__ = ["EMT", "eigen_memory", "eigen_options", "keep_options"]
 
 
 class EMT(CompiledLearner):
@@ -64,6 +64,10 @@ class EMT(CompiledLearner):
         """Return an Eigen Memory Tree, and no model."""
         return eigen_memory(self, space, seed, n_steps), None
 
+    def unpacked(self, space: Space, memory: Arrays, model: Arrays) -> tuple[Any, Any]:
+        """Return the memory of a file."""
+        return unpack(eigen_options(self, space), memory), None
+
 
 def keep_options(learner: Any, given: dict[str, Any]) -> None:
     """Check the options of a learner's memory among its arguments, and keep them, resolved, under their names."""
@@ -72,9 +76,9 @@ def keep_options(learner: Any, given: dict[str, Any]) -> None:
         setattr(learner, name, getattr(options, name))
 
 
-def eigen_memory(learner: Any, space: Space, seed: int, n_steps: int) -> Tree:
-    """Return the empty tree that a learner's options describe, in single precision."""
-    options = TreeOptions(
+def eigen_options(learner: Any, space: Space, seed: int = 0) -> TreeOptions:
+    """Return the options of a learner's tree, in single precision."""
+    return TreeOptions(
         n_features=space.n_numeric,
         n_levels=space.n_levels,
         n_actions=space.n_actions,
@@ -83,4 +87,8 @@ def eigen_memory(learner: Any, space: Space, seed: int, n_steps: int) -> Tree:
         dtype="float32",
         **{name: getattr(learner, name) for name in MEMORY_OPTIONS},
     )
-    return allocate(options, n_steps)
+
+
+def eigen_memory(learner: Any, space: Space, seed: int, n_steps: int) -> Tree:
+    """Return the empty tree that a learner's options describe."""
+    return allocate(eigen_options(learner, space, seed), n_steps)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from emt._kernels.linear import Linear, allocate
+from emt._kernels.linear_packing import unpack_linear
 from emt.arguments import check_shares
 from emt.environment import Space
-from emt.learners.compiled import CompiledLearner
+from emt.learners.compiled import Arrays, CompiledLearner
 
 __all__ = ["Parametric", "linear_model"]
 
@@ -40,6 +41,10 @@ class Parametric(CompiledLearner):
     def parts(self, space: Space, seed: int, n_steps: int) -> tuple[Any, Any]:
         """Return no memory, and a linear model."""
         return None, linear_model(space, constant=False)
+
+    def unpacked(self, space: Space, memory: Arrays, model: Arrays) -> tuple[Any, Any]:
+        """Return the model of a file."""
+        return None, unpack_linear(linear_model(space, constant=False), model)
 
 
 def linear_model(space: Space, *, constant: bool) -> Linear:

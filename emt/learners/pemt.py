@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from emt._kernels.eigen import unpack
+from emt._kernels.linear_packing import unpack_linear
 from emt.arguments import check_shares
 from emt.environment import Space
-from emt.learners.compiled import CompiledLearner
-from emt.learners.emt import eigen_memory, keep_options
+from emt.learners.compiled import Arrays, CompiledLearner
+from emt.learners.emt import eigen_memory, eigen_options, keep_options
 from emt.learners.parametric import linear_model
 
 __all__ = ["PEMT"]
@@ -62,3 +64,8 @@ class PEMT(CompiledLearner):
     def parts(self, space: Space, seed: int, n_steps: int) -> tuple[Any, Any]:
         """Return an Eigen Memory Tree, and a linear model with a constant."""
         return eigen_memory(self, space, seed, n_steps), linear_model(space, constant=True)
+
+    def unpacked(self, space: Space, memory: Arrays, model: Arrays) -> tuple[Any, Any]:
+        """Return the memory and the model of a file."""
+        tree = unpack(eigen_options(self, space), memory)
+        return tree, unpack_linear(linear_model(space, constant=True), model)

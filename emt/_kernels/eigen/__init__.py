@@ -2,7 +2,7 @@
 
 from emt._kernels.eigen.memory import Keys, learn_keys, make_room, query_keys
 from emt._kernels.eigen.neighbours import forget_id, forget_key, nearest, use_memories
-from emt._kernels.eigen.packing import pack, unpack
+from emt._kernels.eigen.packing import unpack
 from emt._kernels.eigen.state import NONE, Tree, allocate
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "learn_keys",
     "make_room",
     "nearest",
-    "pack",
     "query_keys",
     "unpack",
     "use_memories",

@@ -21,15 +21,17 @@ from typing import Any
 import numpy as np
 
 from emt._kernels.eigen.state import NONE, PAGE, Memories, Nodes, Tree, allocate, measure
+from emt._kernels.parts import pack
 from emt._kernels.vector import offsets
 from emt.options import GREATEST, TreeOptions
 
-__all__ = ["pack", "unpack"]
+__all__ = ["unpack"]
 
 INNER = -1
 
 
-def pack(tree: Tree) -> dict[str, np.ndarray]:
+@pack.register
+def pack_tree(tree: Tree) -> dict[str, np.ndarray]:
     """Return the arrays that a tree can be rebuilt from."""
     options, counts, memories, (node, router, _) = tree.options, tree.counts, tree.memories, tree.nodes
     order = _level_order(tree.nodes, int(counts.root))
@@ -57,7 +59,7 @@ def pack(tree: Tree) -> dict[str, np.ndarray]:
 
 
 def unpack(options: TreeOptions, arrays: dict[str, np.ndarray]) -> Tree:
-    """Return the tree with these options that `pack` took apart; refuse what is no tree, before anything is made."""
+    """Return the tree with these options that `pack_tree` took apart, or refuse it, before anything is made."""
     _check_shapes(options, arrays)
     _check_structure(options, arrays)
     _check_numbers(options, arrays)

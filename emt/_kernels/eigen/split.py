@@ -20,7 +20,8 @@ __all__ = ["split_leaf"]
 def split_leaf(options: Any, counts: Any, memories: Memories, nodes: Nodes, leaf: int) -> None:
     """Turn a leaf that is full into an inner node with two leaves.
 
-    A leaf whose keys all project to one point cannot be split: it stays a leaf and overflows.
+    A leaf whose keys all project to one point, or to none that is finite, cannot be split: it stays a leaf and
+    overflows.
     """
     n = nodes.node[leaf].size
     if n < options.leaf_limit:
@@ -78,11 +79,16 @@ def _all_equal(numeric: np.ndarray, codes: np.ndarray, action: np.ndarray, rows:
 def _boundary(projection: np.ndarray, left_at_boundary: bool) -> tuple[float, bool]:
     """Return the median of the projections, moved to the next value where all would fall on one side of it."""
     n = len(projection)
+    for k in range(n):  # numbers so large that they overflow are on no side of anything
+        if not abs(projection[k]) < np.inf:
+            return projection[k], False
     ordered = _sorted(projection)
     if ordered[0] == ordered[n - 1]:
         return ordered[0], False
     k = n // 2
+    half = ordered.dtype.type(0.5)
     boundary = ordered[k] if n % 2 else (ordered[k - 1] + ordered[k]) / ordered.dtype.type(2)
+    boundary = boundary if abs(boundary) < np.inf else ordered[k - 1] * half + ordered[k] * half
     if not left_at_boundary and boundary <= ordered[0]:  # nothing is less than the boundary
         while ordered[k] == ordered[0]:
             k += 1

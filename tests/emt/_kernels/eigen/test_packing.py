@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 
 from emt import EigenMemoryTree
-from emt._kernels.eigen.packing import INNER, pack, unpack
+from emt._kernels.eigen.packing import INNER, unpack
+from emt._kernels.parts import pack
 from emt.options import TreeOptions
 
 

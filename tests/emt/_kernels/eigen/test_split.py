@@ -52,3 +52,16 @@ def test_sorting(n):
     before = values.copy()
     np.testing.assert_array_equal(_sorted(values), np.sort(values))
     np.testing.assert_array_equal(values, before)
+
+
+@pytest.mark.parametrize("projections", [[1, np.inf], [-np.inf, np.inf], [1, np.nan, 2], [np.nan, np.nan]], ids=str)
+def test_projections_that_overflow_have_no_boundary(projections):
+    """Of which one side would be empty."""
+    assert not _boundary(np.array(projections), RIGHT)[1]
+
+
+@pytest.mark.parametrize("side", [LEFT, RIGHT])
+def test_the_median_of_numbers_whose_sum_overflows_parts_them(side):
+    boundary, possible = _boundary(np.array([1e308, 1.2e308, 1.4e308, 1.7e308]), side)
+    assert possible
+    assert 1.2e308 < boundary < 1.4e308
