@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,31 +9,77 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
+from emt.arguments import nearest
+
 __all__ = [
     "CONF",
     "ConfigError",
     "check_choice",
+    "check_file_names",
     "check_keys",
     "check_name",
+    "check_path",
+    "check_seconds",
     "check_unique",
     "check_whole",
     "choices",
-    "nearest",
     "plain",
 ]
 
 CONF = Path(__file__).parent.parent / "conf"
+YEAR = 366 * 24 * 3600
 
 
 class ConfigError(Exception):
     """A config that cannot be run; the message says which key is wrong and what would be right."""
 
 
-def check_whole(value: Any, key: str, least: int) -> int:
-    """Return a whole number that is large enough."""
+def check_whole(value: Any, key: str, least: int, most: int = 2**63 - 1) -> int:
+    """Return a whole number that is large enough, and not too large."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ConfigError(f"{key}={value}: must be a whole number of at least {least}")
+    if value > most:
+        raise ConfigError(f"{key}={value}: must be {most} at most")
     return value
+
+
+def check_seconds(value: Any, key: str) -> float | None:
+    """Return a length of time in seconds, or None."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= YEAR:
+        raise ConfigError(f"{key}={value}: must be null or a number of seconds, more than 0 and at most {YEAR}")
+    return float(value)
+
+
+def check_path(value: Any, key: str) -> Path:
+    """Return the path of a file or a folder."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or not str(value).strip("\0"):
+        raise ConfigError(f"{key}={'null' if value is None else value}: must be a path")
+    if "\0" in str(value):
+        raise ConfigError(f"{key}={value!r}: a path has no zero byte")
+    return Path(str(value))
+
+
+def check_file_names(names: Iterable[Any], key: str) -> list[str]:
+    """Return names that are made into file names: each can be one, and no two are the same but for upper case.
+
+    Examples
+    --------
+    >>> check_file_names(["original", "made again"], "report.groups")
+    ['original', 'made again']
+    >>> check_file_names(["../../etc"], "report.groups")
+    Traceback (most recent call last):
+    ...
+    experiments.checks.ConfigError: report.groups: '../../etc' must be a name of letters, digits, spaces and _ . + -
+    """
+    checked = []
+    for name in names:
+        if not isinstance(name, str) or len(name) > 100 or not re.fullmatch(r"[\w.+ -]*\w[\w.+ -]*", name):
+            raise ConfigError(f"{key}: {name!r:.120} must be a name of letters, digits, spaces and _ . + -")
+        checked.append(name)
+    check_unique([name.casefold() for name in checked], key)
+    return checked
 
 
 def check_name(value: Any, key: str) -> str:
@@ -63,7 +108,7 @@ def check_keys(values: Any, known: list[str], prefix: str, required: Iterable[st
         raise ConfigError(f"{prefix.rstrip('.: ')} must be a mapping with the keys {', '.join(known)}")
     for key in values:
         if key not in known:
-            raise ConfigError(f"{prefix}there is no key {key!r}; {nearest(key, known)}")
+            raise ConfigError(f"{prefix}there is no key {key!r}; {nearest(str(key), known)}")
     for key in required:
         if key not in values:
             raise ConfigError(f"{prefix}{key} is missing")
@@ -78,18 +123,6 @@ def choices(group: str) -> list[str]:
     ['dask', 'local', 'serial']
     """
     return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Say which known words are like this one, or all of them.
-
-    Examples
-    --------
-    >>> nearest("sedes", ["seeds", "suite"])
-    'did you mean seeds?'
-    """
-    close = difflib.get_close_matches(str(word), sorted(known), n=3, cutoff=0.5)
-    return f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(sorted(known))}"
 
 
 def plain(cfg: Any) -> Any:

@@ -20,12 +20,15 @@ from hydra.errors import HydraException, OverrideParseException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
+from emt.arguments import nearest
 from emt.data import DatasetError
-from experiments.checks import CONF, ConfigError, choices, nearest, plain
+from experiments.checks import CONF, ConfigError, choices, plain
 from experiments.config import Study, study
 from experiments.store import LogError
 
-__all__ = ["command", "compose", "main", "report_errors", "stop_on_signals"]
+__all__ = ["command", "compose", "main", "raise_if_stopped", "report_errors", "stop_on_signals"]
+
+_received: list[int] = []  # signals that ask to stop
 
 # Keys that only one verb has; the others would refuse them.
 OWN_KEYS = {"report": "analysis.report", "verify": "experiments.prepare"}
@@ -85,6 +88,7 @@ def stop_on_signals() -> None:
     """Take SIGTERM as Ctrl-C, as batch queues mean it, and heed the first of both only: logs are written meanwhile."""
 
     def stop(number: int, frame: FrameType | None) -> None:
+        _received.append(number)
         for again in (signal.SIGINT, signal.SIGTERM):
             signal.signal(again, signal.SIG_IGN)
         raise KeyboardInterrupt
@@ -92,6 +96,12 @@ def stop_on_signals() -> None:
     signal.signal(signal.SIGTERM, stop)
     if signal.getsignal(signal.SIGINT) == signal.default_int_handler:  # not where a shell made it be ignored
         signal.signal(signal.SIGINT, stop)
+
+
+def raise_if_stopped() -> None:
+    """Raise KeyboardInterrupt if a signal has come: code that calls Python back may have swallowed the first."""
+    if _received:
+        raise KeyboardInterrupt
 
 
 @contextmanager

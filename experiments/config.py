@@ -9,15 +9,17 @@ from typing import Any
 
 from omegaconf import DictConfig
 
+from emt.arguments import nearest
 from emt.data.load import names as dataset_names
 from experiments.checks import (
     ConfigError,
     check_choice,
     check_keys,
     check_name,
+    check_path,
+    check_seconds,
     check_unique,
     check_whole,
-    nearest,
     plain,
 )
 from experiments.learners import Entry, learners, sweep
@@ -36,7 +38,9 @@ REQUIRED = [
     "shard",
     "retry",
     "missing",
+    "timeout",
 ]
+MANY_PROCESSES = 1000
 KEYS = [*REQUIRED, "min_rows"]
 
 
@@ -85,6 +89,8 @@ class Study:
         Which part of how many, from 1.
     retry, skip_missing : bool
         Whether to run failed runs again, and to go on without datasets that are not prepared.
+    timeout : float, optional
+        Seconds that a run may take.
     typed : tuple of str
         The words of the command line that asked for it.
     """
@@ -101,6 +107,7 @@ class Study:
     shard: tuple[int, int] = (1, 1)
     retry: bool = False
     skip_missing: bool = False
+    timeout: float | None = None
     typed: tuple[str, ...] = ()
 
     @property
@@ -141,6 +148,11 @@ def study(cfg: DictConfig, *options: str) -> Study:
     given = values["learner"]
     if not isinstance(given, dict):
         raise ConfigError(f"learner={given}: did you mean learners=[{given}]?")
+    engine, timeout = _engine(values["engine"]), check_seconds(values["timeout"], "timeout")
+    if timeout is not None and engine.name == "serial":
+        raise ConfigError(
+            f"timeout={timeout:g}: engine=serial plays in this process, which cannot be ended; engine=local"
+        )
     return Study(
         name=check_name(values["name"], "name"),
         suite=suite(cfg),
@@ -149,11 +161,12 @@ def study(cfg: DictConfig, *options: str) -> Study:
         horizon=check_whole(values["horizon"], "horizon", 1),
         min_rows=check_whole(values.get("min_rows", 0), "min_rows", 0),
         sweep=given,
-        results=Path(str(values["results"])),
-        engine=_engine(values["engine"]),
+        results=check_path(values["results"], "results"),
+        engine=engine,
         shard=_shard(values["shard"]),
         retry=check_choice(values["retry"], "retry", [None, "errors"]) == "errors",
         skip_missing=check_choice(values["missing"], "missing", ["refuse", "skip"]) == "skip",
+        timeout=timeout,
     )
 
 
@@ -186,7 +199,7 @@ def _engine(values: dict[str, Any]) -> Engine:
     check_keys(values, keys, "engine.", required=keys)
     n_jobs = values["n_jobs"]
     if n_jobs != -1:
-        check_whole(n_jobs, "engine.n_jobs", 1)
+        check_whole(n_jobs, "engine.n_jobs", 1, MANY_PROCESSES)
     if not isinstance(values["address"], str | None):
         raise ConfigError(f"engine.address={values['address']}: must be the address of a Dask scheduler, or null")
     return Engine(check_choice(values["name"], "engine.name", ["serial", "local", "dask"]), n_jobs, values["address"])
@@ -195,7 +208,7 @@ def _engine(values: dict[str, Any]) -> Engine:
 def _shard(value: Any) -> tuple[int, int]:
     if value is None:
         return 1, 1
-    match = re.fullmatch(r"(\d+)/(\d+)", str(value))
+    match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", str(value))
     if not match or not 1 <= int(match[1]) <= int(match[2]):
-        raise ConfigError(f"shard={value}: must be i/n with 1 <= i <= n, e.g. shard=1/8 to shard=8/8")
+        raise ConfigError(f"shard={value}: must be i/n with 1 <= i <= n < 10^9, e.g. shard=1/8 to shard=8/8")
     return int(match[1]), int(match[2])

@@ -3,39 +3,28 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
-import time
-import traceback
 from collections.abc import Generator, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from functools import cache, lru_cache
-from multiprocessing import get_context
+from contextlib import contextmanager, suppress
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import joblib
-import numpy as np
 
-from emt import Environment, evaluate
-from emt.data import Dataset, DatasetError, load
+from experiments.alone import Alone, BrokenProcessPool, depend_on
 from experiments.config import ConfigError, Engine
-from experiments.learners import instantiate
-from experiments.plan import Block, Run, row_of, run_key
-from experiments.provenance import cpu
-from experiments.store import pack
+from experiments.plan import Block
+from experiments.player import Row, failure, play, timed_out
 
-__all__ = ["execute", "n_workers", "play"]
-
-Row = dict[str, Any]
+__all__ = ["end_workers", "execute", "n_workers"]
 
 
 def execute(work: Iterator[Block], engine: Engine) -> Generator[list[Row], None, None]:
     """Play blocks and yield their rows of the log as they come in.
 
     A worker that dies takes the pool with it. Every run that was in flight is then played once more, alone in a
-    process of its own; one that kills that process too is a failure, and the rest goes on in a new pool.
+    process of its own; one that kills that process too is a failure, and the rest goes on in a new pool. A run that
+    takes longer than ``block.timeout`` has its process ended, and is a failure at once.
 
     Parameters
     ----------
@@ -51,13 +40,15 @@ def execute(work: Iterator[Block], engine: Engine) -> Generator[list[Row], None,
     """
     if engine.name == "serial":
         yield from map(play, work)
-    elif engine.name == "local" and n_workers(engine) == 1:
-        yield from _alone(work, tries=2)
-    else:
+        return
+    with TemporaryDirectory(prefix="emt-", ignore_cleanup_errors=True) as marks:
+        if engine.name == "local" and n_workers(engine) == 1:
+            yield from _alone(work, marks, tries=2)
+            return
         parent = os.getpid() if engine.name == "local" else None  # Dask looks after its own
         with _pool(engine) as death:
-            while suspects := (yield from _together(work, parent, death)):
-                yield from _alone(suspects, tries=1)
+            while suspects := (yield from _together(work, marks, parent, death)):
+                yield from _alone(suspects, marks, tries=1)
 
 
 def n_workers(engine: Engine) -> int:
@@ -67,69 +58,23 @@ def n_workers(engine: Engine) -> int:
     return joblib.cpu_count() if engine.n_jobs == -1 else engine.n_jobs
 
 
-def play(block: Block) -> list[Row]:
-    """Play the runs of a block, each from a fresh start; what goes wrong in a run is its row."""
-    return [_play(block, seed) for seed in block.seeds]
-
-
-def _play(block: Block, seed: int) -> Row:
-    started = time.perf_counter()
+def end_workers() -> None:
+    """End the worker processes of this machine, whatever learners have left in them (threads that never end)."""
     try:
-        dataset = _load(block.source.reference)
-        if dataset.fingerprint != block.source.fingerprint:
-            raise DatasetError(f"{dataset.name} is not the same here as where the study was started; prepare it again")
-        learner = instantiate(block.learner)
-        environment = Environment(dataset, seed, block.horizon)
-        started = time.perf_counter()
-        rewards = np.asarray(evaluate(learner, environment))
-        seconds = time.perf_counter() - started
-        if rewards.shape != (len(environment),) or not ((rewards == 0) | (rewards == 1)).all():
-            raise ValueError(f"learner {block.learner.name} gave no 0 or 1 for each of {len(environment)} steps")
-    except Exception as error:
-        lines = traceback.format_exception(error)
-        return _row(block, seed, "error", "".join(lines[-4:]).strip(), time.perf_counter() - started)
-    return _row(block, seed, "done", learner.note, seconds, rewards)
+        from joblib.externals.loky import get_reusable_executor
+    except ImportError:  # then they end by themselves
+        return
+    get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
 
 
-def _row(block: Block, seed: int, status: str, message: str, seconds: float, rewards: np.ndarray | None = None) -> Row:
-    key = run_key(block.source.fingerprint, block.horizon, block.params, seed)
-    return {
-        **row_of(block.source, Run(block.source.name, block.learner.name, seed), key, block.params),
-        "status": status,
-        "message": message,
-        "n_steps": 0 if rewards is None else len(rewards),
-        "rewards": b"" if rewards is None else pack(rewards),
-        "seconds": seconds,
-        "cpu": cpu(),
-    }
-
-
-@lru_cache(maxsize=4)  # blocks of one dataset tend to follow each other
-def _load(reference: str | int) -> Dataset:
-    return load(reference)
-
-
-def _play_in_worker(number: int, block: Block, parent: int | None) -> tuple[int, list[Row]]:
+def _play_in_worker(number: int, block: Block, marks: str, parent: int | None) -> tuple[int, list[Row]]:
     if parent:
-        _depend_on(parent)
-    return number, play(block)
-
-
-@cache
-def _depend_on(parent: int) -> None:
-    """Make this a worker that ends with its parent, however that ends, and by nothing else."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which ends its workers
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+        depend_on(parent)
+    return number, play(block, marks, stoppable=False)
 
 
 def _together(
-    work: Iterator[Block], parent: int | None, death: type[Exception]
+    work: Iterator[Block], marks: str, parent: int | None, death: type[Exception]
 ) -> Generator[list[Row], None, list[Block]]:
     """Play blocks in a pool until none is left or a worker dies; return those that were in flight when it did."""
     in_flight: dict[int, Block] = {}
@@ -144,7 +89,7 @@ def _together(
                 if block is None:
                     return
                 in_flight[number] = block
-            yield joblib.delayed(_play_in_worker)(number, block, parent)
+            yield joblib.delayed(_play_in_worker)(number, block, marks, parent)
             number += 1
 
     try:
@@ -175,31 +120,16 @@ def _pool(engine: Engine) -> Iterator[type[Exception]]:
         yield KilledWorker
 
 
-def _alone(work: Iterable[Block], tries: int) -> Iterator[list[Row]]:
-    """Play one run at a time in a process of its own; a run that kills it every time it is tried is a failure."""
-    pool = None
-    try:
+def _alone(work: Iterable[Block], marks: str, tries: int) -> Iterator[list[Row]]:
+    """Play one run at a time in a process of its own; a run that ends it every time it is tried is a failure."""
+    with Alone() as process:
         for run in (run for block in work for run in block.split()):
+            seed, row = run.seeds[0], None
             for _ in range(tries):
-                pool = pool or ProcessPoolExecutor(1, mp_context=get_context("spawn"))
-                try:
-                    _, rows = pool.submit(_play_in_worker, 0, run, os.getpid()).result()
+                if row := timed_out(run, seed, marks):
                     break
-                except BrokenProcessPool:
-                    pool = None
-            else:
-                message = "its worker process died twice (out of memory, or a crash in compiled code)"
-                rows = [_row(run, run.seeds[0], "error", message, 0.0)]
-            yield rows
-    finally:
-        if pool:
-            _kill(pool)
-
-
-def _kill(pool: ProcessPoolExecutor) -> None:
-    """End a pool at once; where Python has no way to, after the run that it is at."""
-    if hasattr(pool, "kill_workers"):  # from Python 3.14 on
-        pool.kill_workers()
-    for process in (getattr(pool, "_processes", None) or {}).values():
-        process.kill()
-    pool.shutdown(cancel_futures=True)
+                with suppress(BrokenProcessPool):
+                    [row] = process.call(play, run, marks, False)
+                    break
+            died = "its worker process died twice (out of memory, a crash in compiled code, or it was ended)"
+            yield [row or timed_out(run, seed, marks) or failure(run, seed, died)]

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import hydra
 from omegaconf import OmegaConf
 
+from emt.arguments import nearest
 from emt.learners.base import Learner
-from experiments.checks import CONF, ConfigError, check_keys, check_name, check_unique, choices, nearest, plain
+from experiments.checks import CONF, ConfigError, check_keys, check_name, check_unique, choices, plain
+from experiments.texts import safe_text
 
-__all__ = ["Entry", "instantiate", "learners", "sweep"]
+__all__ = ["Entry", "instantiate", "learner_class", "learners", "params_of", "sweep"]
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,7 @@ def sweep(study: dict[str, Entry], values: dict[str, Any]) -> dict[str, Entry]:
         known: replace(learner, config=learner.config | {k: v for k, v in values.items() if k in parameters[known]})
         for known, learner in study.items()
     }
-    before, after = ({known: instantiate(learner).params for known, learner in of.items()} for of in (study, changed))
+    before, after = ({known: params_of(learner) for known, learner in of.items()} for of in (study, changed))
     for one, other in itertools.combinations(study, 2):
         if after[one] == after[other] and before[one] != before[other]:
             given = " ".join(f"learner.{key}={value}" for key, value in values.items())
@@ -104,18 +109,40 @@ def sweep(study: dict[str, Entry], values: dict[str, Any]) -> dict[str, Entry]:
     return changed
 
 
+def learner_class(entry: Entry) -> type[Learner]:
+    """Return the class of a learner; asked for first, so that nothing else is ever constructed."""
+    target = entry.config.get("_target_")
+    with _refusing(entry):
+        kind = hydra.utils.get_class(str(target))
+    if not issubclass(kind, Learner):
+        raise ConfigError(f"learner {entry.name}: {target} is not a subclass of emt.learners.base.Learner")
+    return kind
+
+
 def instantiate(entry: Entry) -> Learner:
     """Make a learner from its config; by hand, for Hydra's own way takes longer than a short run."""
-    parameters = {key: value for key, value in entry.config.items() if key != "_target_"}
+    kind = learner_class(entry)
+    with _refusing(entry):
+        return kind(**{key: value for key, value in entry.config.items() if key != "_target_"})
+
+
+def params_of(entry: Entry) -> dict[str, Any]:
+    """Return a learner's identity, which the log must be able to hold."""
+    learner = instantiate(entry)
+    with _refusing(entry):
+        return dict(json.loads(json.dumps(learner.params)))
+
+
+@contextmanager
+def _refusing(entry: Entry) -> Iterator[None]:
+    """Say in one line which learner it is whose module or class raises, be it SystemExit."""
     try:
-        learner = hydra.utils.get_class(entry.config["_target_"])(**parameters)
-    except Exception as error:
-        raise ConfigError(f"learner {entry.name}: {' '.join(str(error).split())}") from error
-    if not isinstance(learner, Learner):
-        raise ConfigError(
-            f"learner {entry.name}: {entry.config['_target_']} is not a subclass of emt.learners.base.Learner"
-        )
-    return learner
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        text = " ".join(safe_text(error).split()) or type(error).__name__
+        raise ConfigError(f"learner {entry.name}: {text}") from error
 
 
 def _variants(entry: Any) -> list[Entry]:
@@ -152,11 +179,9 @@ def _file(learner: Any) -> dict[str, Any]:
 
 def _parameters(entry: Entry) -> list[str]:
     """Return the parameters that a learner's class takes, all of which its config may hold, and no others."""
-    target = entry.config.get("_target_")
-    try:
-        known = [*inspect.signature(hydra.utils.get_class(str(target))).parameters]
-    except Exception as error:
-        raise ConfigError(f"learner {entry.name}: _target_ {target!r} is not a class: {error}") from error
+    kind = learner_class(entry)
+    with _refusing(entry):
+        known = [*inspect.signature(kind).parameters]
     check_keys(entry.config, ["_target_", *known], f"learner {entry.name}: ")
     return known
 

@@ -24,10 +24,11 @@ from emt.seeds import digest
 from experiments import store
 from experiments.config import ConfigError, Study
 from experiments.costs import Costs
-from experiments.learners import Entry, instantiate
+from experiments.learners import Entry, params_of
 
 __all__ = ["Block", "Plan", "Run", "Source", "blocks", "plan", "recorded_plan", "refuse_mismatch", "run_key"]
 
+MANY_RUNS = 5_000_000  # all of which are held in memory
 BLOCK_SECONDS = 3.0  # long enough to make a worker's trip worthwhile, short enough to lose little with a worker
 
 
@@ -68,6 +69,7 @@ class Block:
     params: dict[str, Any]
     seeds: tuple[int, ...]
     horizon: int
+    timeout: float | None = None
 
     def split(self) -> list[Block]:
         """Return a block for each run."""
@@ -144,7 +146,8 @@ class Plan:
     def block(self, dataset: str, learner: str, seeds: tuple[int, ...]) -> Block:
         """Return what a worker needs to play these runs."""
         study = self.study
-        return Block(self.sources[dataset], study.learners[learner], self.params[learner], seeds, study.horizon)
+        source, entry, params = self.sources[dataset], study.learners[learner], self.params[learner]
+        return Block(source, entry, params, seeds, study.horizon, study.timeout)
 
     def in_shard(self, run: Run) -> bool:
         """Say whether a run belongs to this shard, whatever else is run, done or missing."""
@@ -204,7 +207,10 @@ def _plan(
                 continue
             source = known[name]
         (sources if source.n_rows >= study.min_rows else short)[name] = source
-    params = {name: instantiate(entry).params for name, entry in study.learners.items()}
+    n_runs = len(sources) * len(study.learners) * study.seeds
+    if n_runs > MANY_RUNS:
+        raise ConfigError(f"seeds={study.seeds} makes {n_runs:,} runs; a study has {MANY_RUNS:,} at most")
+    params = {name: params_of(entry) for name, entry in study.learners.items()}
     return Plan(study, sources, missing, short, params)
 
 

@@ -7,17 +7,18 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 
-import numpy as np
-
 from emt import Environment, evaluate
-from emt.data import from_arrays, load
+from emt.data import load
+from experiments.alone import Alone, BrokenProcessPool
 from experiments.costs import Costs
-from experiments.learners import instantiate
+from experiments.learners import Entry, instantiate
 from experiments.plan import Plan
+from experiments.player import no_copies, time_limit, warm_up, warm_up_seconds
 
-__all__ = ["rehearse"]
+__all__ = ["measure", "rehearse"]
 
 STEPS, DATASETS = 200, 5
+SECONDS = 600.0  # for a learner at most, where a study has no timeout
 
 
 def rehearse(plan: Plan, learners: Iterable[str], costs: Costs) -> Costs:
@@ -25,6 +26,7 @@ def rehearse(plan: Plan, learners: Iterable[str], costs: Costs) -> Costs:
 
     Every learner is played on a tiny stream first. This compiles its kernels into the on-disk cache before workers
     start, or each of them would compile for itself; and no compilation is taken for the learner's own time.
+    All of it is done in a process of its own, which a learner may end; of such a learner nothing is known.
 
     Parameters
     ----------
@@ -42,19 +44,38 @@ def rehearse(plan: Plan, learners: Iterable[str], costs: Costs) -> Costs:
     """
     say = "loading the learners (the first time on a machine they are compiled, which takes a minute or two)"
     print(say, file=sys.stderr, flush=True)
-    features = np.column_stack([np.random.default_rng(0).random((8, 2)), np.arange(8) % 2])
-    tiny = Environment(from_arrays(features, np.arange(8) % 2, categorical=[2], name="tiny"), seed=0)
-    sources = list(plan.sources.values())
-    some = [load(source.reference) for source in sources[:: max(1, -(-len(sources) // DATASETS))]]
-    for learner in learners:
-        entry = plan.study.learners[learner]
-        with suppress(Exception):  # what is wrong with a learner will stand in the rows of its runs
-            evaluate(instantiate(entry), tiny)
-            if costs.seconds("", learner, 1) is not None:
-                continue
-            for dataset in some:
-                stream = Environment(dataset, seed=0, horizon=min(STEPS, plan.study.horizon))
+    study, sources = plan.study, list(plan.sources.values())
+    some = [source.reference for source in sources[:: max(1, -(-len(sources) // DATASETS))]]
+    with Alone() as process:
+        for learner in learners:
+            entry, known = study.learners[learner], costs.seconds("", learner, 1) is not None
+            given = entry, [] if known else some, min(STEPS, study.horizon)
+            measured = []
+            if study.engine.name == "serial":
+                measured = measure(*given)
+            else:
+                limit = warm_up_seconds(entry, study.timeout or SECONDS)
+                with suppress(BrokenProcessPool):
+                    measured = process.call(measure, *given, limit, False)
+            for dataset, n_steps, seconds in measured:
+                costs.add(dataset, learner, n_steps, seconds)
+    return costs
+
+
+def measure(
+    entry: Entry, references: list[str | int], horizon: int, limit: float | None = None, stoppable: bool = True
+) -> list[tuple[str, int, float]]:
+    """Play a learner on a tiny stream and on the beginnings of datasets; return their names, steps and seconds."""
+    measured = []
+    with no_copies(), time_limit(limit, None):
+        try:
+            warm_up(entry, stoppable)
+            for reference in references:
+                stream = Environment(load(reference), seed=0, horizon=horizon)
                 started = time.perf_counter()
                 evaluate(instantiate(entry), stream)
-                costs.add(dataset.name, learner, len(stream), time.perf_counter() - started)
-    return costs
+                measured.append((stream.dataset.name, len(stream), time.perf_counter() - started))
+        except BaseException as error:  # what is wrong with a learner will stand in the rows of its runs
+            if stoppable and isinstance(error, KeyboardInterrupt):
+                raise
+    return measured

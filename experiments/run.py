@@ -19,14 +19,15 @@ from omegaconf import DictConfig
 
 from experiments import store
 from experiments.checks import ConfigError, plain
-from experiments.cli import command, main, stop_on_signals
+from experiments.cli import command, main, raise_if_stopped, stop_on_signals
 from experiments.config import Study
 from experiments.costs import Costs, duration, known_costs, work_left
-from experiments.engine import execute, n_workers
+from experiments.engine import end_workers, execute, n_workers
 from experiments.plan import Plan, Run, blocks, plan, refuse_mismatch
 from experiments.progress import Progress
-from experiments.provenance import provenance
+from experiments.provenance import cpu, provenance
 from experiments.rehearsal import rehearse
+from experiments.texts import last_line
 
 __all__ = ["run"]
 
@@ -55,10 +56,12 @@ def run(study: Study, cfg: DictConfig) -> int:
     todo = plan(study)
     _refuse_missing(todo)
     with store.writer(study.folder, _shard(study)):
+        store.read_manifest(study.folder)  # a damaged one is set aside
         refuse_mismatch(todo)
         log = store.read(study.folder)
         made_by = provenance() | {"identity": todo.identity, "config": plain(cfg)}
         store.write_manifest(study.folder, manifest(todo) | made_by)
+        _tell_kinds({cpu(), *todo.of_study(log)["cpu"]})
         tried = log[log["status"] == "done"] if study.retry else log
         try:
             _finish(todo, {run: key for run, key in todo.left(tried).items() if todo.in_shard(run)}, made_by)
@@ -77,6 +80,7 @@ def _finish(todo: Plan, left: dict[Run, str], made_by: dict[str, Any]) -> None:
     while left:
         once = list({key: run for run, key in reversed(left.items())}.values())
         costs = rehearse(todo, dict.fromkeys(run.learner for run in once), known_costs(store.read(todo.study.folder)))
+        raise_if_stopped()
         _announce(todo, once, costs)
         _work(todo, once, costs, made_by)
         played = set(once)
@@ -124,6 +128,7 @@ def _work(todo: Plan, left: list[Run], costs: Costs, made_by: dict[str, Any]) ->
             for rows in results:
                 buffer += rows
                 progress.add(rows)
+                raise_if_stopped()
                 if time.monotonic() - flushed > FLUSH_SECONDS:
                     store.append(folder, buffer, made_by, shard)
                     buffer, n_files, flushed = [], n_files + 1, time.monotonic()
@@ -178,11 +183,17 @@ def _summarise(todo: Plan) -> int:
     failed = ours[ours["status"] == "error"]
     _say(f"{study.folder}: {len(ours) - len(failed):,} of {len(todo.runs()):,} runs are done, {len(failed)} failed")
     for row in failed.head(5).itertuples():
-        _say(f"  failed: {row.id}: {str(row.message).splitlines()[-1]}")
+        _say(f"  failed: {row.id}: {last_line(str(row.message))}")
     if len(failed):
         _say("  retry=errors runs the failed ones again")
+    _tell_kinds(set(ours["cpu"]))
     runs = map(Run, failed["dataset"], failed["learner"], failed["seed"])
     return int(any(todo.in_shard(run) for run in runs))
+
+
+def _tell_kinds(cpus: set[str]) -> None:
+    if len(cpus) > 1:
+        _say(f"warning: on more than one kind of CPU, where rewards may differ in some runs: {'; '.join(sorted(cpus))}")
 
 
 def _shard(study: Study) -> str:
@@ -196,4 +207,7 @@ def _say(text: str) -> None:
 
 if __name__ == "__main__":
     stop_on_signals()
-    main(run)
+    try:
+        main(run)
+    finally:
+        end_workers()

@@ -17,6 +17,7 @@ from experiments.config import Study
 from experiments.costs import duration, known_costs, work_left
 from experiments.engine import n_workers
 from experiments.plan import Plan, plan, refuse_mismatch
+from experiments.texts import last_line
 
 __all__ = ["status"]
 
@@ -37,7 +38,7 @@ def status(study: Study, cfg: DictConfig) -> None:
     print(f"{study.folder}: {len(todo.sources)} datasets, {study.seeds} seeds, {study.horizon:,} steps at most")
     print(table(todo, log).to_string(index=False))
     for row in log[log["status"] == "error"].head(10).itertuples():
-        print(f"failed: {row.id}: {str(row.message).splitlines()[-1]}")
+        print(f"failed: {row.id}: {last_line(str(row.message))}")
     print(f"the log of what is left will take {sum(map(todo.n_bytes, todo.left(log))) / 1e6:,.1f} MB")
     print(_datasets(todo))
     if todo.left(log):

@@ -8,7 +8,7 @@ from multiprocessing import get_context
 import joblib
 import pytest
 
-from experiments import engine
+from experiments import alone, engine
 from experiments.cli import compose
 from experiments.config import study
 from experiments.costs import Costs
@@ -28,7 +28,7 @@ def test_a_pool_is_killed_in_the_middle_of_its_work():
     running = pool.submit(time.sleep, 1000)
     while not running.running():
         time.sleep(0.01)
-    engine._kill(pool)
+    alone._kill(pool)
     assert running.exception() is not None
 
 
@@ -42,7 +42,7 @@ class Opaque:
 
 def test_a_pool_without_private_parts_is_waited_for(monkeypatch):
     expected = rewards("engine=serial")
-    monkeypatch.setattr(engine, "ProcessPoolExecutor", Opaque)
+    monkeypatch.setattr(alone, "ProcessPoolExecutor", Opaque)
     assert rewards("engine.n_jobs=1") == expected
     assert len(expected) == 3
 

@@ -1,0 +1,183 @@
+"""What a worker does: it plays the runs of a block, each from a fresh start, and makes their rows of the log.
+
+A learner is someone else's code. Whatever it raises is the row of its run; a process that it ends, or that is ended
+because a run takes too long, is the concern of `experiments.engine`.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from emt import Environment, evaluate
+from emt.data import Dataset, DatasetError, from_arrays, load
+from emt.learners.compiled import CompiledLearner
+from experiments.learners import Entry, instantiate, learner_class
+from experiments.plan import Block, Run, row_of, run_key
+from experiments.provenance import cpu
+from experiments.store import pack
+from experiments.texts import safe_text
+
+__all__ = ["Row", "failure", "no_copies", "play", "time_limit", "timed_out", "warm_up", "warm_up_seconds"]
+
+Row = dict[str, Any]
+
+COMPILING_SECONDS = 600.0  # that the compiled learners have for it on top of a timeout
+
+
+def play(block: Block, marks: str | None = None, stoppable: bool = True) -> list[Row]:
+    """Play the runs of a block; what goes wrong in a run is its row.
+
+    Parameters
+    ----------
+    block : Block
+        The runs.
+    marks : str, optional
+        The folder where a run that takes longer than ``block.timeout`` leaves a file that says so, see `timed_out`.
+    stoppable : bool
+        Whether a KeyboardInterrupt is Ctrl-C, and ends this; in a worker it can only be the learner's.
+    """
+    return [_play(block, seed, marks, stoppable) for seed in block.seeds]
+
+
+def _play(block: Block, seed: int, marks: str | None, stoppable: bool) -> Row:
+    started = time.perf_counter()
+    with no_copies():
+        try:
+            return _row(block, seed, "done", **_results(block, seed, marks, stoppable))
+        except BaseException as error:
+            if stoppable and isinstance(error, KeyboardInterrupt):
+                raise
+            return failure(block, seed, _message(error), time.perf_counter() - started)
+
+
+def _results(block: Block, seed: int, marks: str | None, stoppable: bool) -> dict[str, Any]:
+    """Play a run and return what its row says of it."""
+    dataset = _load(block.source.reference)
+    if dataset.fingerprint != block.source.fingerprint:
+        raise DatasetError(f"{dataset.name} is not the same here as where the study was started; prepare it again")
+    mark = Path(marks, _key(block, seed)) if marks else None
+    with time_limit(warm_up_seconds(block.learner, block.timeout), mark):
+        warm_up(block.learner, stoppable)
+    environment = Environment(dataset, seed, block.horizon)
+    with time_limit(block.timeout, mark):
+        learner = instantiate(block.learner)
+        started = time.perf_counter()
+        rewards = np.asarray(evaluate(learner, environment))
+        seconds = time.perf_counter() - started
+        if rewards.shape != (len(environment),) or not ((rewards == 0) | (rewards == 1)).all():
+            raise ValueError(f"learner {block.learner.name} gave no 0 or 1 for each of {len(environment)} steps")
+        return {"rewards": pack(rewards), "n_steps": len(rewards), "seconds": seconds, "message": _note(learner)}
+
+
+def failure(block: Block, seed: int, message: str, seconds: float = 0.0) -> Row:
+    """Return the row of a run that failed."""
+    return _row(block, seed, "error", message=message, seconds=seconds, n_steps=0, rewards=b"")
+
+
+def _row(block: Block, seed: int, status: str, **results: Any) -> Row:
+    run = Run(block.source.name, block.learner.name, seed)
+    known = row_of(block.source, run, _key(block, seed), block.params)
+    return known | results | {"status": status, "cpu": cpu()}
+
+
+def _key(block: Block, seed: int) -> str:
+    return run_key(block.source.fingerprint, block.horizon, block.params, seed)
+
+
+def _note(learner: Any) -> str:
+    try:
+        return safe_text(learner.note)
+    except Exception as error:  # the rewards are as good without it
+        return f"its note cannot be read: {type(error).__name__}"
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return safe_text("".join(traceback.format_exception(error)[-4:]).strip())
+    except BaseException as another:  # the learner's own exception may be wrong in every way
+        return f"{type(error).__name__}, whose text cannot be had: {type(another).__name__}"
+
+
+@lru_cache(maxsize=4)  # blocks of one dataset tend to follow each other
+def _load(reference: str | int) -> Dataset:
+    dataset = load(reference)
+    for array in (dataset.numeric, dataset.categorical, dataset.labels):
+        array.flags.writeable = False  # the next learner has the same
+    return dataset
+
+
+_warm: set[str] = set()  # classes of learners that this process has played
+
+
+def warm_up(entry: Entry, stoppable: bool = True) -> None:
+    """Play a tiny stream with the first learner of its class, so that loading and compiling count for no run."""
+    if (kind := str(entry.config["_target_"])) in _warm:
+        return
+    _warm.add(kind)
+    with no_copies():
+        try:
+            evaluate(instantiate(entry), _tiny())
+        except BaseException as error:  # what is wrong with a learner will stand in the rows of its runs
+            if stoppable and isinstance(error, KeyboardInterrupt):
+                raise
+
+
+@contextmanager
+def no_copies() -> Iterator[None]:
+    """End the copy of this process that a learner may have forked, when it gets here."""
+    process = os.getpid()
+    try:
+        yield
+    finally:
+        if os.getpid() != process:
+            os._exit(1)
+
+
+def warm_up_seconds(entry: Entry, timeout: float | None) -> float | None:
+    """Return how long a learner may take to be loaded, and compiled if need be, before its first run."""
+    if timeout is None:
+        return None
+    return timeout + COMPILING_SECONDS * issubclass(learner_class(entry), CompiledLearner)
+
+
+@cache
+def _tiny() -> Environment:
+    features = np.column_stack([np.random.default_rng(0).random((8, 2)), np.arange(8) % 2])
+    return Environment(from_arrays(features, np.arange(8) % 2, categorical=[2], name="tiny"), seed=0)
+
+
+@contextmanager
+def time_limit(seconds: float | None, mark: Path | None) -> Iterator[None]:
+    """End this process, whatever it is busy with, when it takes longer; the mark then says where it was."""
+    if seconds is None:
+        yield
+        return
+    with open(mark if mark and mark.parent.is_dir() else os.devnull, "w") as file:
+        faulthandler.dump_traceback_later(seconds, exit=True, file=file)
+        try:
+            with no_copies():  # in a copy there is no one to answer the next call
+                yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+
+
+def timed_out(block: Block, seed: int, marks: str) -> Row | None:
+    """Return the row of a run whose process was ended because it took too long, or None."""
+    try:
+        where = Path(marks, _key(block, seed)).read_text(errors="replace")
+    except OSError:
+        return None
+    if not where or block.timeout is None:
+        return None
+    reason = f"TimeoutError: the run took longer than timeout={block.timeout:g} seconds, and its process was ended"
+    return failure(block, seed, safe_text(f"{where.strip()}\n{reason}"), block.timeout)

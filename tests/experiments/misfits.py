@@ -1,0 +1,149 @@
+"""Learners that do what no learner should: for the tests of the runner, and for the soak."""
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+from toys import Toy
+
+
+class Unprintable(Exception):
+    """An exception whose text ends the process that asks for it."""
+
+    def __str__(self):
+        raise SystemExit("no text")
+
+
+class Stop(BaseException):
+    """No Exception."""
+
+
+class Text(str):
+    """A string that is none when it is encoded."""
+
+    def encode(self, *arguments):
+        raise ValueError("no bytes")
+
+    def __str__(self):
+        raise ValueError("no text")
+
+
+def _hang_in_c():
+    ctypes.PyDLL(None).pause()  # holds the interpreter's lock for ever
+
+
+def _fork():
+    if os.fork() == 0:
+        return  # the copy goes on where the original was
+
+
+def _fork_and_raise():
+    if os.fork() == 0:
+        raise RuntimeError("a copy")
+
+
+def _raise(error):
+    raise error
+
+
+def _leave_thread():
+    threading.Thread(target=time.sleep, args=(10**6,)).start()
+
+
+def _recurse():
+    _recurse()
+
+
+#: What each does in its runs on the longer of two datasets, and what comes of it: "done", "error" or "hang".
+DEEDS = {
+    "raise": (lambda: _raise(RuntimeError("no luck")), "error"),
+    "raise-unprintable": (lambda: _raise(Unprintable()), "error"),
+    "raise-surrogate": (lambda: _raise(RuntimeError("\ud800")), "error"),
+    "raise-20-mb": (lambda: _raise(RuntimeError("x" * 20_000_000)), "error"),
+    "raise-base": (lambda: _raise(Stop()), "error"),
+    "exit-0": (lambda: sys.exit(0), "error"),
+    "exit-text": (lambda: sys.exit("done with it"), "error"),
+    "keyboard-interrupt": (lambda: _raise(KeyboardInterrupt()), "error"),
+    "generator-exit": (lambda: _raise(GeneratorExit()), "error"),
+    "memory-error": (lambda: np.empty(2**60), "error"),
+    "recursion": (_recurse, "error"),
+    "os-exit-0": (lambda: os._exit(0), "error"),
+    "os-exit-3": (lambda: os._exit(3), "error"),
+    "abort": (os.abort, "error"),
+    "crash": (lambda: ctypes.string_at(0), "error"),
+    "kill": (lambda: os.kill(os.getpid(), signal.SIGKILL), "error"),
+    "terminate": (lambda: os.kill(os.getpid(), signal.SIGTERM), "error"),
+    "alarm": (lambda: (signal.alarm(1), time.sleep(10**6)), "error"),
+    "hang": (lambda: time.sleep(10**6), "hang"),
+    "hang-busy": (lambda: any(iter(int, 1)), "hang"),
+    "hang-in-c": (_hang_in_c, "hang"),
+    "fork": (_fork, "done"),
+    "fork-and-raise": (_fork_and_raise, "done"),
+    "leave-thread": (_leave_thread, "done"),
+    "change-folder": (lambda: os.chdir("/"), "done"),
+    "close-output": (lambda: (sys.stdout.close(), sys.stderr.close()), "done"),
+    "seed-globally": (lambda: np.random.seed(0), "done"),  # noqa: NPY002
+    "interrupt-itself": (lambda: os.kill(os.getpid(), signal.SIGINT), "done"),
+}
+
+#: What each leaves as its note; its runs are done.
+NOTES = {
+    "note-number": 7,
+    "note-none": None,
+    "note-surrogate": "\udcff",
+    "note-20-mb": "x" * 20_000_000,
+    "note-no-text": Text("x"),
+    "note-zero": "\0",
+}
+
+#: What each gives as rewards; its runs fail.
+REWARDS = {
+    "rewards-none": lambda n: None,
+    "rewards-text": lambda n: ["1"] * n,
+    "rewards-nan": lambda n: np.full(n, np.nan),
+    "rewards-short": lambda n: np.ones(n - 1),
+    "rewards-flat": lambda n: np.ones((n, 1)),
+    "rewards-objects": lambda n: np.array([object()] * n),
+    "rewards-two": lambda n: np.full(n, 2),
+}
+
+OUTCOMES = (
+    {name: outcome for name, (_, outcome) in DEEDS.items()}
+    | dict.fromkeys(NOTES, "done")
+    | dict.fromkeys(REWARDS, "error")
+    | {"note-raises": "done", "spoil-data": "error"}
+)
+
+
+class Misfit(Toy):
+    """Does what its name says on the dataset of its name and with its seeds; elsewhere it is a toy."""
+
+    def __init__(self, how="raise", where="wine", seeds=(1,)):
+        self.how, self.where, self.seeds = how, where, seeds
+        self.epsilon, self.fail, self.kill, self.mark = 0.1, "", "", ""
+
+    def play(self, environment, seed):
+        rewards = super().play(environment, seed)
+        if environment.dataset.name != self.where or environment.seed not in self.seeds:
+            return rewards
+        if self.how in DEEDS:
+            DEEDS[self.how][0]()
+        if self.how in REWARDS:
+            return REWARDS[self.how](len(environment))
+        if self.how == "spoil-data":
+            environment.dataset.labels[:] = 0
+        return rewards
+
+    @property
+    def note(self):
+        if self.how == "note-raises":
+            raise RuntimeError("no note")
+        return NOTES.get(self.how, "")
+
+    @note.setter
+    def note(self, value):
+        pass
