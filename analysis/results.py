@@ -25,8 +25,8 @@ from analysis.rewards import mean_rewards, reward_table
 from analysis.sweep import pooled, sub_studies, sweep_table, swept_parameters
 from analysis.tidy import curve_table, final_rewards, full_length, speed_table
 from analysis.wins import Rule, compare_all, turned, win_table
+from emt.arguments import nearest
 from experiments import store
-from experiments.checks import nearest
 from experiments.config import ConfigError, Study
 from experiments.plan import Plan, recorded_plan, refuse_mismatch
 
