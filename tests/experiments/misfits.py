@@ -6,9 +6,13 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from toys import Toy
+
+HERE = Path(__file__).parent
 
 
 class Unprintable(Exception):
@@ -120,15 +124,15 @@ OUTCOMES = (
 
 
 class Misfit(Toy):
-    """Does what its name says on the dataset of its name and with its seeds; elsewhere it is a toy."""
+    """Does what its name says on the dataset of its name and with its seed; elsewhere it is a toy."""
 
-    def __init__(self, how="raise", where="wine", seeds=(1,)):
-        self.how, self.where, self.seeds = how, where, seeds
+    def __init__(self, how="raise", where="wine", seed=1):
+        self.how, self.where, self.seed = how, where, seed
         self.epsilon, self.fail, self.kill, self.mark = 0.1, "", "", ""
 
     def play(self, environment, seed):
         rewards = super().play(environment, seed)
-        if environment.dataset.name != self.where or environment.seed not in self.seeds:
+        if environment.dataset.name != self.where or environment.seed != self.seed:
             return rewards
         if self.how in DEEDS:
             DEEDS[self.how][0]()
@@ -147,3 +151,26 @@ class Misfit(Toy):
     @note.setter
     def note(self, value):
         pass
+
+
+class First(Toy):
+    """Remembers which streams this process has played."""
+
+    streams: ClassVar[list[str]] = []
+
+    def play(self, environment, seed):
+        self.streams.append(environment.dataset.name)
+        return super().play(environment, seed)
+
+
+class Swallower(Toy):
+    """Is told to stop in its second run, and goes on as if nothing had happened."""
+
+    def play(self, environment, seed):
+        if environment.dataset.name != "tiny" and environment.seed == 1:
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(1)
+            except KeyboardInterrupt:
+                pass
+        return super().play(environment, seed)

@@ -4,10 +4,11 @@ from omegaconf import OmegaConf
 
 from emt.data import from_arrays, save
 from emt.learners.base import Learner
-from experiments.checks import CONF, ConfigError, choices
+from experiments.checks import CONF, ConfigError, check_file_names, choices
 from experiments.cli import compose
 from experiments.config import study, suite
 from experiments.learners import Entry, instantiate
+from experiments.plan import plan
 
 TOY = "learners=[{name:toy,_target_:toys.Toy}]"
 
@@ -89,6 +90,23 @@ def test_an_override_goes_to_the_learners_that_have_it():
         ([TOY, "shard=0/3"], "shard=0/3"),
         ([TOY, "shard=4/3"], "shard=4/3"),
         ([TOY, "shard=3"], "shard=3"),
+        ([TOY, "shard=1/100000000000000000000"], "shard=1/1000"),
+        ([TOY, "horizon=100000000000000000000"], "horizon=1000.*must be 9223372036854775807 at most"),
+        ([TOY, "engine.n_jobs=1000000"], "must be 1000 at most"),
+        ([TOY, "results=null"], "results=null: must be a path"),
+        ([TOY, "results=''"], "results=: must be a path"),
+        ([TOY, "results=[a]"], "must be a path"),
+        ([TOY, 'results="a\0b"'], "zero byte"),
+        ([TOY, "timeout=0"], "timeout=0: must be null or a number of seconds"),
+        ([TOY, "timeout=-1.5"], "timeout=-1.5"),
+        ([TOY, "timeout=true"], "timeout=True"),
+        ([TOY, "timeout=soon"], "timeout=soon"),
+        ([TOY, "timeout=.nan"], "timeout=.nan|timeout=nan"),
+        ([TOY, "timeout=1e300"], "at most 31622400"),
+        ([TOY, "timeout=5", "engine=serial"], "engine=local"),
+        (["learners=[{name:toy,_target_:toys.Exits}]"], "learner toy: not today"),
+        (["learners=[{name:toy,_target_:toys.Unloggable}]"], "learner toy: .*not JSON serializable"),
+        (["learners=[{name:toy,_target_:os.getcwd}]"], "learner toy: "),
         ([TOY, "retry=all"], "must be one of null, errors"),
         ([TOY, "missing=ignore"], "must be one of refuse, skip"),
         ([TOY, "engine.n_jobs=0"], "engine.n_jobs=0"),
@@ -116,6 +134,36 @@ def test_an_override_goes_to_the_learners_that_have_it():
 def test_refusals(overrides, message):
     with pytest.raises(ConfigError, match=message):
         study(compose(overrides))
+
+
+def test_a_timeout_is_seconds_or_nothing():
+    assert study(compose([TOY])).timeout is None
+    assert study(compose([TOY, "timeout=90"])).timeout == 90.0
+
+
+def test_more_runs_than_fit_into_memory_are_refused():
+    with pytest.raises(ConfigError, match="seeds=10000000000 makes 110,000,000,000 runs"):
+        plan(study(compose([TOY, "seeds=10000000000"])))
+
+
+def test_nothing_but_a_learner_is_ever_constructed(tmp_path):
+    mark = tmp_path / "ran"
+    with pytest.raises(ConfigError, match=r"subprocess\.Popen is not a subclass of emt\.learners\.base\.Learner"):
+        study(compose([f"learners=[{{name:toy,_target_:subprocess.Popen,args:'touch {mark}',shell:true}}]"]))
+    with pytest.raises(ConfigError, match="not a subclass"):
+        instantiate(Entry({"_target_": "subprocess.Popen", "args": ["touch", str(mark)]}, "toy"))
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("name", ["../a", "a/b", "", " ", "..", "a\0", 5, None, "x" * 101])
+def test_names_that_cannot_be_file_names_are_refused(name):
+    with pytest.raises(ConfigError, match=r"report\.groups: .* must be a name"):
+        check_file_names(["good", name], "report.groups")
+
+
+def test_names_that_are_the_same_file_on_some_systems_are_refused():
+    with pytest.raises(ConfigError, match="more than once"):
+        check_file_names(["Good", "good"], "report.groups")
 
 
 def test_keys_of_a_verbs_own_must_be_named():

@@ -15,7 +15,8 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from experiments import store
+from experiments import player, provenance, store
+from experiments import run as run_module
 from experiments.cli import compose
 from experiments.config import ConfigError, study
 from experiments.plan import plan
@@ -221,6 +222,30 @@ def test_what_made_a_result_is_in_its_file(go):
     assert made_by["cpu"]
     assert made_by["config"]["horizon"] == 120
     assert store.read_manifest(folder)["identity"] == made_by["identity"]
+
+
+def test_the_log_has_the_cpu_of_each_run_and_another_kind_is_said(go, capsys, monkeypatch):
+    folder = go(TOY, "seeds=1")
+    assert set(store.read(folder)["cpu"]) == {provenance.cpu()}
+    assert "kind of CPU" not in capsys.readouterr().err
+    for module in (player, run_module):
+        monkeypatch.setattr(module, "cpu", lambda: "another kind")
+    go(TOY, "seeds=2")
+    told = [line for line in capsys.readouterr().err.splitlines() if "more than one kind of CPU" in line]
+    assert len(told) == 2  # before the work and after it
+    assert f"{provenance.cpu()}; another kind" in told[0]
+    assert set(store.read(folder)["cpu"]) == {provenance.cpu(), "another kind"}
+
+
+@pytest.mark.parametrize("damage", ["folder", "text"])
+def test_a_damaged_manifest_is_set_aside_and_the_study_goes_on(go, capsys, damage):
+    folder = go(TOY)
+    before = store.read(folder)
+    (folder / "manifest.json").unlink()
+    (folder / "manifest.json").mkdir() if damage == "folder" else (folder / "manifest.json").write_text("{")
+    assert store.read(go(TOY)).equals(before)
+    assert "manifest.json.set-aside" in capsys.readouterr().err
+    assert store.read_manifest(folder)["seeds"] == 3
 
 
 def test_ctrl_c_stops_before_the_end_and_the_command_that_it_says_goes_on(cli, go, tmp_path):

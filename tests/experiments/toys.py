@@ -3,10 +3,13 @@
 import os
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 
 from emt.learners.base import Learner
+
+HERE = Path(__file__).parent
 
 
 class Toy(Learner):
@@ -51,3 +54,27 @@ class Liar(Toy):
 
     def play(self, environment, seed):
         return np.full(len(environment), 7)
+
+
+class OwnProcess(Toy):
+    """Notes which process played it."""
+
+    def play(self, environment, seed):
+        rewards = super().play(environment, seed)
+        self.note = str(os.getpid())
+        return rewards
+
+
+class Exits(Toy):
+    """Cannot be constructed."""
+
+    def __init__(self):
+        raise SystemExit("not today")
+
+
+class Unloggable(Toy):
+    """Has a parameter that no log can hold."""
+
+    def __init__(self, what=None):
+        super().__init__()
+        self.what = object()

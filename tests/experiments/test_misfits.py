@@ -1,0 +1,150 @@
+"""Learners that misbehave cost their own runs only, and the study says what became of them."""
+
+import os
+import subprocess
+import sys
+
+import misfits
+import psutil
+import pytest
+
+from experiments import store
+from experiments.cli import compose
+from experiments.config import study
+from experiments.engine import end_workers
+from experiments.learners import Entry
+from experiments.plan import plan
+from experiments.player import play
+from experiments.rehearsal import measure
+from experiments.run import run
+from experiments.texts import last_line, safe_text
+
+SMALL = ["horizon=120", "seeds=3", "suite.datasets=[wine,iris]"]
+# What raises, or has a wrong note or wrong rewards, can be played in this process; the rest ends or stops it.
+HARMLESS = [
+    name
+    for name in misfits.OUTCOMES
+    if name.startswith(("raise", "exit", "note", "rewards", "generator", "memory", "recursion", "spoil", "seed"))
+]
+HARMFUL = {"1": ["kill", "fork"], "2": ["os-exit-0", "crash", "keyboard-interrupt", "fork-and-raise"]}
+
+
+def config(*names):
+    entries = ",".join(f"{{name:{name},_target_:misfits.Misfit,how:{name}}}" for name in names)
+    return f"learners=[{entries}]"
+
+
+def outcomes(log):
+    """Return what became of each learner: its runs but the one on wine with seed 1 must be done."""
+    other = log[~log["id"].str.endswith("/wine/seed-01")]
+    assert (other["status"] == "done").all(), other[other["status"] != "done"]["message"].tolist()
+    return log[log["id"].str.endswith("/wine/seed-01")].set_index("learner")["status"].to_dict()
+
+
+@pytest.fixture
+def go(tmp_path):
+    def call(*overrides):
+        cfg = compose([f"results={tmp_path}/results", *SMALL, *overrides])
+        run(study(cfg), cfg)
+        return store.read(study(cfg).folder)
+
+    return call
+
+
+def test_whatever_a_learner_raises_notes_or_returns_is_a_row(go):
+    found = outcomes(go("engine=serial", config(*HARMLESS)))
+    assert found == {name: misfits.OUTCOMES[name] for name in HARMLESS}
+
+
+@pytest.mark.parametrize("n_jobs", HARMFUL)
+def test_a_learner_that_ends_or_copies_its_process_costs_its_own_run(go, n_jobs):
+    found = outcomes(go(f"engine.n_jobs={n_jobs}", config(*HARMFUL[n_jobs])))
+    assert found == {name: misfits.OUTCOMES[name] for name in HARMFUL[n_jobs]}
+
+
+@pytest.mark.parametrize(
+    "engine",
+    ["engine.n_jobs=2", "engine.n_jobs=1", pytest.param("engine=dask engine.n_jobs=1", marks=pytest.mark.slow)],
+)
+def test_a_run_that_takes_too_long_is_a_row_and_frees_its_worker(go, engine):
+    log = go(*engine.split(), "timeout=2", config("hang-in-c", "fork"))
+    assert outcomes(log) == {"hang-in-c": "error", "fork": "done"}
+    message = log.set_index("id")["message"]["hang-in-c/wine/seed-01"]
+    assert last_line(message).startswith("TimeoutError: the run took longer than timeout=2 seconds")
+    assert "misfits.py" in message  # where it was
+
+
+def test_a_learner_that_hangs_at_once_hangs_no_rehearsal(go):
+    hangs = "learners=[{name:hang,_target_:misfits.Misfit,how:hang,where:tiny,seed:0}]"
+    log = go("engine.n_jobs=2", "timeout=2", hangs, "seeds=1", "suite.datasets=[iris]")
+    assert log["status"].tolist() == ["error"]
+
+
+def test_the_parent_plays_nothing(go):
+    """A learner that would end this process in its first step."""
+    deeds = "learners=[{name:bad,_target_:misfits.Misfit,how:os-exit-3,where:tiny,seed:0}]"
+    log = go("engine.n_jobs=1", deeds, "seeds=1", "suite.datasets=[iris]")
+    assert log["status"].tolist() == ["error"]
+    assert "died twice" in log["message"][0]
+
+
+def test_what_learners_leave_in_workers_does_not_outlive_the_study(cli, tmp_path):
+    running = cli("run", "engine.n_jobs=2", config("leave-thread"), *SMALL, start=True, stderr=subprocess.DEVNULL)
+    family = []
+    while running.poll() is None:
+        family += psutil.Process(running.pid).children(recursive=True)
+        try:
+            running.wait(0.3)
+        except subprocess.TimeoutExpired:
+            continue
+    assert running.returncode == 0
+    assert not psutil.wait_procs(family, timeout=100)[1]
+
+
+def test_loading_and_compiling_count_for_no_run():
+    """A learner whose first stream in a process is told from the others."""
+    todo = plan(study(compose(["learners=[{name:first,_target_:misfits.First}]", *SMALL, "engine=serial"])))
+    block = todo.block("iris", "first", (0, 1))
+    misfits.First.streams.clear()
+    assert [row["status"] for row in play(block)] == ["done", "done"]
+    assert misfits.First.streams == ["tiny", "iris", "iris"]
+
+
+def test_a_rehearsal_measures_and_takes_what_is_wrong_for_unknown():
+    good = Entry({"_target_": "toys.Toy"}, "toy")
+    assert [(name, steps) for name, steps, _ in measure(good, ["wine", "iris"], 50)] == [("wine", 50), ("iris", 50)]
+    bad = Entry({"_target_": "misfits.Misfit", "how": "exit-0", "where": "iris", "seed": 0}, "bad")
+    assert [name for name, *_ in measure(bad, ["wine", "iris"], 50)] == ["wine"]
+
+
+TEXTS = misfits.NOTES | {"unprintable": misfits.Unprintable(), "bytes": b"\xff", "nan": float("nan")}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_text_is_made_safe(name):
+    text = safe_text(TEXTS[name])
+    assert type(text) is str
+    assert text.encode().decode() == text
+    assert len(text) < 11_000
+
+
+def test_end_workers_without_workers():
+    end_workers()
+    end_workers()
+
+
+def test_ctrl_c_that_was_swallowed_stops_the_study_all_the_same(tmp_path):
+    """The learner's own code catches the interrupt, as callbacks in compiled code do."""
+    script = """
+import sys
+from experiments.cli import main, stop_on_signals
+from experiments.run import run
+stop_on_signals()
+main(run)
+"""
+    words = ["learners=[{name:mute,_target_:misfits.Swallower}]", *SMALL, "engine=serial", f"results={tmp_path}"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(misfits.HERE), str(misfits.HERE.parents[1])])}
+    done = subprocess.run([sys.executable, "-c", script, *words], env=environment, capture_output=True, text=True)
+    assert done.returncode == 130, done.stderr
+    assert "To go on:" in done.stderr
+    assert 1 <= len(store.read(tmp_path / "unbounded" / "embedded")) < 6
