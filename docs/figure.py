@@ -118,7 +118,7 @@ class Drawing:
             mine = self.values == value
             axes.scatter(*self.keys[mine].T, s=16, color=colour, marker=marker, zorder=3, label=f"reward {value:.0f}")
         axes.scatter(*QUERY, s=130, color="black", marker="*", zorder=5, label="query")
-        answer = self.tree.query(QUERY, explain=True).memory.x
+        answer = self.tree.retrieve(QUERY).memory.x
         axes.scatter(*answer, s=70, facecolor="none", edgecolor="black", linewidth=1.5, zorder=5, label="answer")
         axes.set(xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[], aspect="equal")
         axes.set_title("Each split cuts at the median along\nthe top eigenvector of a full leaf", fontsize=9)
@@ -171,7 +171,7 @@ class Drawing:
         initial = 1 - np.exp(-np.linalg.norm(z, axis=1))
         scores = np.clip(initial + z @ self.tree._tree.scorer.weight[:2], 0, 3)
         order = np.argsort(scores)
-        found = self.tree.query(QUERY, explain=True)
+        found = self.tree.retrieve(QUERY)
         assert np.isclose(found.score, scores.min())
         assert np.allclose(found.memory.x, keys[order[0]])
         colours = [ORANGE if value else BLUE for value in values[order]]
