@@ -69,7 +69,7 @@ def remark(part: Any) -> str:
 @singledispatch
 def pack(part: Any) -> dict[str, np.ndarray]:
     """Return the arrays that a part can be rebuilt from, to be saved (in Python)."""
-    raise NotImplementedError(f"a learner with a {type(part).__name__} cannot be saved")
+    raise TypeError(f"a learner with a {type(part).__name__} cannot be saved")
 
 
 # A part that is not there

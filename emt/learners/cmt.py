@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from emt._kernels.contextual import ContextualTree, allocate
+from emt._kernels.contextual import ContextualTree, allocate, unpack
 from emt._kernels.contextual.slots import BITS
 from emt.arguments import check_counts, check_shares
 from emt.environment import Space
-from emt.learners.compiled import CompiledLearner
+from emt.learners.compiled import Arrays, CompiledLearner
 
-__all__ = ["CMT", "check_contextual", "contextual_memory"]
+__all__ = ["CMT", "check_contextual", "contextual_memory", "unpacked_memory"]
 
 
 class CMT(CompiledLearner):
@@ -62,6 +63,10 @@ class CMT(CompiledLearner):
         """Return a Contextual Memory Tree, and no model."""
         return contextual_memory(self, space, seed, n_steps), None
 
+    def unpacked(self, space: Space, memory: Arrays, model: Arrays) -> tuple[Any, Any]:
+        """Return the memory of a file, and no model."""
+        return unpacked_memory(self, space, memory), None
+
 
 def check_contextual(
     epsilon: float, max_nodes: int, leaf_multiplier: int, dreams: int, alpha: float, bits: int | None = None
@@ -77,3 +82,8 @@ def contextual_memory(learner: Any, space: Space, seed: int, n_steps: int) -> Co
     names = ("max_nodes", "leaf_multiplier", "dreams", "alpha", "bits")
     options = {name: getattr(learner, name) for name in names}
     return allocate(space.n_numeric, space.n_levels, space.n_actions, **options, seed=seed, n_memories=n_steps)
+
+
+def unpacked_memory(learner: Any, space: Space, memory: Arrays) -> ContextualTree:
+    """Return the tree of a file."""
+    return unpack(partial(contextual_memory, learner, space), space.n_levels, memory)

@@ -152,7 +152,7 @@ class CompiledLearner(Learner):
 
     def unpacked(self, space: Space, memory: Arrays, model: Arrays) -> tuple[Any, Any]:
         """Return the memory and the model of a file, or refuse it, before anything of their size is made."""
-        raise NotImplementedError(f"a {type(self).__name__} cannot be loaded")
+        raise TypeError(f"a {type(self).__name__} cannot be loaded")
 
     def play(self, environment: Environment, seed: int) -> np.ndarray:
         """Run a whole stream, compiled."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from emt._kernels.contextual.slots import BITS
+from emt._kernels.linear_packing import unpack_linear
 from emt.environment import Space
-from emt.learners.cmt import check_contextual, contextual_memory
-from emt.learners.compiled import CompiledLearner
+from emt.learners.cmt import check_contextual, contextual_memory, unpacked_memory
+from emt.learners.compiled import Arrays, CompiledLearner
 from emt.learners.parametric import linear_model
 
 __all__ = ["PCMT"]
@@ -51,3 +52,8 @@ class PCMT(CompiledLearner):
     def parts(self, space: Space, seed: int, n_steps: int) -> tuple[Any, Any]:
         """Return a Contextual Memory Tree, and a linear model with a constant."""
         return contextual_memory(self, space, seed, n_steps), linear_model(space, constant=True)
+
+    def unpacked(self, space: Space, memory: Arrays, model: Arrays) -> tuple[Any, Any]:
+        """Return the memory and the model of a file."""
+        linear = unpack_linear(linear_model(space, constant=True), model)
+        return unpacked_memory(self, space, memory), linear

@@ -39,6 +39,7 @@ CONFIG = [
     ("shared", "?"),  # do features share slots?
     ("tilt", "f8"),  # of a node's counts, beyond which no prediction outweighs it
     ("rounding", "f4"),  # how far a sum may be from VW's, relative to the sum of sizes
+    ("seed", "u8"),
     ("half", "f4"),  # an exponent that the compiler does not know, lest it take a square root, which rounds otherwise
 ]
 
@@ -174,6 +175,7 @@ def allocate(
             shared=shared,
             tilt=_decisive_tilt(single),
             rounding=rounding,
+            seed=seed % 2**32,
             half=0.5,
         ),
         count=record(COUNT, rng=seed % 2**32, nodes=1),

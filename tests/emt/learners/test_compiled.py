@@ -7,12 +7,13 @@ import sys
 
 import numpy as np
 import pytest
+from toy_memory import Nearest
 
 from emt import Context, Environment, Space
 from emt._kernels.explore import sample
 from emt.array_files import load_arrays, save_arrays
 from emt.data import from_arrays, load
-from emt.learners import CMT, EMT, PEMT, Parametric
+from emt.learners import CMT, EMT, PCMT, PEMT, Parametric
 
 LEARNERS = [
     Parametric(),
@@ -20,6 +21,8 @@ LEARNERS = [
     EMT(variant="as_printed", scorer="interaction", leaf_capacity=10),
     PEMT(),
     PEMT(budget=30, leaf_capacity=5, duplicates="last"),
+    CMT(leaf_multiplier=1),
+    PCMT(),
 ]
 
 
@@ -111,6 +114,28 @@ def saved(tmp_path):
     return tmp_path / "learner", *load_arrays(tmp_path / "learner")
 
 
+CONTEXTUAL_FAULTS = [
+    ("memory.codes", lambda a: a + 9, "levels that there are not"),
+    ("memory.action", lambda a: a - 1, "actions that there are not"),
+    ("memory.numeric", lambda a: a * np.nan, "numbers that are not finite"),
+    ("memory.reward", lambda a: a + np.inf, "numbers that are not finite"),
+    ("memory.reward", lambda a: a[1:], "do not fit its options"),
+    ("memory.numeric", lambda a: a[:, 1:], "its numeric do not fit its options"),
+    ("memory.action", lambda a: a.astype(np.int32), "its action do not fit its options"),
+    ("memory.seed", lambda a: np.zeros(2, np.uint64), "its seed do not fit its options"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "message"), CONTEXTUAL_FAULTS, ids=str)
+def test_files_that_are_no_contextual_tree_are_refused(tmp_path, name, change, message):
+    path = tmp_path / "learner"
+    played(CMT(leaf_multiplier=1), Environment(mixed(), seed=0), 80)[0].save(path)
+    about, arrays = load_arrays(path)
+    save_arrays(path, about, arrays | {name: change(arrays[name])})
+    with pytest.raises(ValueError, match=message):
+        CMT.load(path)
+
+
 FAULTS = [
     ("answers", lambda a: a[:1], "its answers do not fit"),
     ("answers", lambda a: a * np.nan, "its answers do not fit"),
@@ -167,9 +192,9 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path):
     learner.learn(Context(np.array([1e20]), np.zeros(0, int)), 0, 1.0, 0.5)
     with pytest.raises(ValueError, match=r"not numbers of size 1e.08 at most"):
         learner.save(tmp_path / "learner")
-    other = CMT()
+    other = Nearest()
     other.start(Space(1, (), 2), seed=0)
-    with pytest.raises(NotImplementedError, match="ContextualTree cannot be saved"):
+    with pytest.raises(TypeError, match="a learner with a Row cannot be saved"):
         other.save(tmp_path / "learner")
     assert os.listdir(tmp_path) == []
 
