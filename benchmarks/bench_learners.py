@@ -22,9 +22,13 @@ import pylibvw
 from benchmarks.sets import SETS, make
 from emt import Environment, evaluate
 from emt.learners import (
+    CMT,
     EMT,
+    PCMT,
     PEMT,
+    VWCMT,
     VWEMT,
+    VWPCMT,
     VWPEMT,
     Learner,
     Parametric,
@@ -45,6 +49,8 @@ PAIRS: dict[str, tuple[Callable[[], Learner], Callable[[], Learner], int, int]] 
         *(60, 0),
     ),
     "PEMT": (PEMT, VWPEMT, 115, 40),
+    "CMT": (CMT, VWCMT, 80, 35),
+    "PCMT": (PCMT, VWPCMT, 80, 35),
 }
 
 
