@@ -21,6 +21,7 @@ from analysis.curves import draw_curves
 from analysis.look import file_name, save, styles_of
 from analysis.meta import PAPER_COMPACT, draw_feature, draw_importances
 from analysis.metafeatures import FEATURES
+from analysis.page import page_text
 from analysis.results import Options, Results, results_of
 from analysis.summary import describe_features, summary_text
 from analysis.sweep import draw_sweep
@@ -61,6 +62,8 @@ def write_report(study: Study, options: Options) -> Path:
         save(draw(), study.folder / "figures", name)
         shown.setdefault(heading, {})[name] = text
     (study.folder / "summary.md").write_text(summary_text(results, shown))
+    _say("writing the page")
+    (study.folder / "report.html").write_text(page_text(results))
     return study.folder / "summary.md"
 
 

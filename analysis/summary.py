@@ -8,16 +8,16 @@ from typing import Any
 import pandas as pd
 
 from analysis.look import file_name
-from analysis.meta import COMPACT, FOLDS, MIN_OF_CLASS, REPEATS
+from analysis.meta import COMPACT, FOLDS, MIN_OF_CLASS, REPEATS, Forest
 from analysis.metafeatures import DESCRIPTIONS, FEATURES
-from analysis.paper import MIN_DATASETS, PAPER_SEEDS, TABLE_1, TABLE_1_DATASETS
+from analysis.paper import MIN_DATASETS, PAPER_F1, PAPER_SEEDS, TABLE_1, TABLE_1_DATASETS
 from analysis.results import Meta, Results
 from analysis.tables import markdown, standing, wins_markdown
 from analysis.tidy import count_text
 from analysis.wins import MIN_SEEDS, outcome_counts
 from experiments.cli import command
 
-__all__ = ["describe_features", "findings", "summary_text", "table_1_rows"]
+__all__ = ["describe_features", "findings", "forest_rows", "meta_sentences", "summary_text", "table_1_rows"]
 
 Figures = Mapping[str, Mapping[str, str]]
 LISTED = 10  # failed runs that are listed; the page has all
@@ -28,6 +28,7 @@ def summary_text(results: Results, figures: Figures) -> str:
     title = " / ".join(results.study.folder.relative_to(results.study.results).parts)
     sections = [f"# {title}", "\n".join(f"- {sentence}" for sentence in findings(results))]
     if len(results.finals):
+        sections += ["[report.html](report.html) has all of it: every pair, dataset, curve and run."]
         sections += [*_wins(results), *_rewards(results), *_claims(results)]
     for heading, shown in figures.items():
         sections += [_section(results, heading, shown)]
@@ -155,7 +156,9 @@ def _section(results: Results, heading: str, figures: Mapping[str, str]) -> str:
     if heading.startswith("Progressive"):
         lines += [f"Datasets with at least {results.length:,} interactions, the same ones for all lines of a figure."]
     if heading.startswith("Where") and results.meta:
-        lines += meta_text(results, results.meta)
+        lines += meta_sentences(results, results.meta)
+        lines += [markdown(forest_rows(results.meta.forest))] if results.meta.forest else []
+        lines += ["What the features are is in [meta_features.md](tables/meta_features.md)."]
     if heading.startswith("Budgets"):
         shown = results.budgets.drop(columns=["line", "fewest_seeds", "most_seeds"])
         lines += [markdown(shown.assign(learner=[results.present.label(name) for name in shown["learner"]]))]
@@ -165,7 +168,7 @@ def _section(results: Results, heading: str, figures: Mapping[str, str]) -> str:
     return "\n\n".join(lines)
 
 
-def meta_text(results: Results, meta: Meta) -> list[str]:
+def meta_sentences(results: Results, meta: Meta) -> list[str]:
     """Say how well meta-features predict where EMT beats parametric, or why that cannot be said."""
     wins, n = int((meta.table["outcome"] == "win").sum()), len(meta.table)
     lines = [f"Meta-features of {n} datasets; EMT beats parametric on {wins} of them, and does not on {n - wins}."]
@@ -178,19 +181,20 @@ def meta_text(results: Results, meta: Meta) -> list[str]:
     forest = meta.forest
     if forest is None:
         return [*lines, f"**Too little data** for the forest: it needs at least {MIN_OF_CLASS} datasets of each class."]
-    published = {"full": 0.82, "compact": 0.79}
-    rows = [{"model": name, **row, "paper": published.get(name)} for name, row in forest.scores.items()]
     chosen = forest.importances.sort_values("chosen", ascending=False).head(COMPACT)
     names = ", ".join(f"{FEATURES[row['feature']]} ({row['chosen']:.0%})" for _, row in chosen.iterrows())
     return [
         *lines,
         f"A random forest predicts where EMT wins; macro F1 on held-out datasets ({FOLDS}-fold, stratified, "
-        f"{REPEATS} times), 95 % interval of the bootstrap over datasets, beside the guess of the majority:",
-        markdown(rows),
-        f"The full model is {'' if forest.beats_majority else '**not** '}clearly above the guess of the majority. "
-        f"The compact model chooses {COMPACT} features inside each training split, most often: {names}. "
-        "What the features are is in [meta_features.md](tables/meta_features.md).",
+        f"{REPEATS} times) with the 95 % interval of the bootstrap over datasets. The full model is "
+        f"{'' if forest.beats_majority else '**not** '}clearly above the guess of the majority. "
+        f"The compact model chooses {COMPACT} features inside each training split, most often: {names}.",
     ]
+
+
+def forest_rows(forest: Forest) -> list[dict[str, Any]]:
+    """Return the scores of the forest's models beside the paper's."""
+    return [{"model": name, **row, "paper": PAPER_F1.get(name)} for name, row in forest.scores.items()]
 
 
 def describe_features() -> pd.DataFrame:

@@ -74,6 +74,8 @@ def test_everything_is_there_and_everything_in_the_summary_exists(unbounded):
         assert {f"figures/{figure}.pdf", f"figures/{figure}.png"} <= names
     for figure in ("self_consistency", "emt_cmt_parametric", "pemt_pcmt_parametric"):
         assert f"figures/curves_{figure}.pdf" in names
+    assert "report.html" in names
+    assert "(report.html)" in (unbounded.folder / "summary.md").read_text()
     linked = set(re.findall(r"\((figures/[^)]*)\)", (unbounded.folder / "summary.md").read_text()))
     assert linked == {name for name in names if name.startswith("figures/")}
 
@@ -372,4 +374,5 @@ def test_a_whole_paper_takes_less_than_two_gibibytes(tmp_path):
     done = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, text=True)
     assert int(done.stdout) < 2 * 1024**2  # kibibytes
     assert "macro F1" in (folder / "summary.md").read_text()
+    assert (folder / "report.html").stat().st_size < 5e6
     assert sum(path.stat().st_size for part in ("tables", "figures") for path in (folder / part).iterdir()) < 5e6

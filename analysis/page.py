@@ -1,0 +1,209 @@
+"""The page: one HTML file with the study's numbers, its charts and the scripts that draw them; it needs no network."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import vl_convert
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from analysis.charts import DASHES, charts_of
+from analysis.contrasts import FEW
+from analysis.look import styles_of
+from analysis.metafeatures import FEATURES
+from analysis.results import Results
+from analysis.summary import describe_features, findings, forest_rows, meta_sentences, table_1_rows
+from analysis.tables import standing
+from experiments.cli import command
+
+__all__ = ["page_text"]
+
+TEMPLATE = Path(__file__).parent / "template"
+VEGA = "window.vegaEmbed = vegaEmbed;"
+SECTIONS = ("claims", "beside", "speed", "slowest", "budgets", "meta", "forest", "descriptions", "failures")
+WORDS = ["family", "columns", "actions", "group"]  # what datasets are chosen by
+
+
+def page_text(results: Results) -> str:
+    """Return the page of a study's results, the same text for the same log."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["code"] = _code
+    title = " / ".join(results.study.folder.relative_to(results.study.results).parts)
+    return environment.get_template("report.html").render(
+        title=title,
+        findings=findings(results),
+        results=results,
+        sections=_sections(results),
+        table_1=_table(pd.DataFrame(table_1_rows(results))) if len(results.finals) else "",
+        standing=standing(results.wins) if len(results.finals) else "",
+        features=FEATURES,
+        data=Markup(_json(_data(results))),
+        css=Markup((TEMPLATE / "report.css").read_text()),
+        script=Markup((TEMPLATE / "report.js").read_text()),
+        vega=Markup(vl_convert.javascript_bundle(VEGA).replace("</script", "<\\/script")),
+    )
+
+
+def _sections(results: Results) -> dict[str, Any]:
+    """Return the tables that do not change with what the reader chooses."""
+    label = results.cast.label
+    sections: dict[str, Any] = dict.fromkeys(SECTIONS, "") | {"coverage": _table(_coverage(results))}
+    sections["failures"] = _table(results.failed[["id", "message"]]) if len(results.failed) else ""
+    sections["origins"] = [_origin(origin) for origin in results.origins]
+    sections["command"] = command("experiments.run", results.study)
+    sections["sweeps"] = {name: _table(table.drop(columns="learner")) for name, table in results.sweeps.items()}
+    if results.finals.empty:
+        return sections
+    sections["claims"] = _table(pd.DataFrame(results.claims).rename(columns={"mean": "mean difference"}))
+    sections["beside"] = _table(pd.DataFrame(results.beside))
+    sections["speed"] = _table(results.speed.assign(learner=[label(name) for name in results.speed["learner"]]))
+    slowest = results.finals.sort_values(["seconds", "dataset"], ascending=[False, True]).head(10)
+    slowest = slowest[["learner", "dataset", "seed", "n_steps", "seconds"]]
+    sections["slowest"] = _table(slowest.assign(learner=[label(name) for name in slowest["learner"]]))
+    if len(results.budgets):
+        named = [label(name) for name in results.budgets["learner"]]
+        sections["budgets"] = _table(
+            results.budgets.drop(columns=["line", "fewest_seeds", "most_seeds"]).assign(learner=named)
+        )
+    if results.meta:
+        sections["meta"] = meta_sentences(results, results.meta)
+        forest = results.meta.forest
+        sections["forest"] = _table(pd.DataFrame(forest_rows(forest))) if forest else ""
+        sections["descriptions"] = _table(describe_features().drop(columns="name"))
+    return sections
+
+
+def _coverage(results: Results) -> pd.DataFrame:
+    rows = []
+    for learner in results.cast.order():
+        part = results.finals[results.finals["learner"] == learner]
+        whole = part.groupby("dataset")["seed"].nunique() >= results.study.seeds
+        rows.append({"learner": results.cast.label(learner), "runs done": len(part)})
+        rows[-1] |= {"failed": int((results.failed["learner"] == learner).sum())}
+        rows[-1] |= {"datasets": part["dataset"].nunique(), "with all seeds": int(whole.sum())}
+        rows[-1] |= {"interactions": int(part["n_steps"].sum()), "core-hours": part["seconds"].sum() / 3600}
+    return pd.DataFrame(rows)
+
+
+def _origin(origin: dict[str, Any]) -> str:
+    packages = ", ".join(f"{name} {version}" for name, version in origin.get("packages", {}).items() if version)
+    changed = " with changes that are not committed" if origin.get("git_dirty") else ""
+    parts = [f"commit {origin['git']}{changed}" if origin.get("git") else "", f"Python {origin.get('python', '?')}"]
+    parts += [packages, str(origin.get("cpu", "")), str(origin.get("platform", ""))]
+    return "; ".join(part for part in parts if part)
+
+
+def _table(frame: pd.DataFrame) -> Markup:
+    """Return pandas' own HTML of a table, in a box that scrolls by itself on narrow screens."""
+    if frame.empty:
+        return Markup("")
+    frame = frame.rename(columns=lambda name: str(name).replace("_", " "))
+    text = frame.to_html(index=False, border=0, na_rep="", float_format="{:.4g}".format, justify="unset")
+    return Markup(f'<div class="scroll" tabindex="0">{text}</div>')
+
+
+def _code(text: str) -> Markup:
+    """Return text with what is between backticks and stars as code and bold.
+
+    Examples
+    --------
+    >>> str(_code("run `a < b`"))
+    'run <code>a &lt; b</code>'
+    """
+    safe = re.sub(r"`([^`]*)`", r"<code>\1</code>", html.escape(text))
+    return Markup(re.sub(r"\*\*([^*]*)\*\*", r"<strong>\1</strong>", safe))
+
+
+def _data(results: Results) -> dict[str, Any]:
+    """Return what the page's script works on: numbers as the CSV files have them, datasets by their places."""
+    present, styles = results.present, styles_of(results.present)
+    datasets = results.datasets
+    place = {name: number for number, name in enumerate(datasets["dataset"])} if len(datasets) else {}
+    learners = [
+        {"key": name, "label": present.label(name), "colour": style.colour, "dash": DASHES[number % len(DASHES)]}
+        for number, (name, style) in enumerate(styles.items())
+    ]
+    if results.finals.empty:
+        return {
+            "learners": [],
+            "datasets": [],
+            "charts": charts_of(present, pd.DataFrame(), results.swept, results.sweeps, pd.DataFrame()),
+        }
+    columns = ["mean", "se", "limit", "seeds", "first_reward", "second_reward", "outcome"]
+    forest = results.meta.forest if results.meta else None
+    importances = forest.importances if forest else pd.DataFrame()
+    return {
+        "title": results.study.name,
+        "baseline": results.baseline,
+        "bars": results.options.rule.bars,
+        "few": FEW,
+        "learners": learners,
+        "datasets": _records(datasets),
+        "words": [word for word in WORDS if datasets[word].nunique() > 1],
+        "pairs": {
+            f"{first}|{second}": {
+                "set": [place[name] for name in part["dataset"]],
+                **{column: _numbers(part[column]) for column in columns},
+            }
+            for (first, second), part in results.pairs.groupby(["first", "second"], sort=False)
+        },
+        "rewards": {
+            learner: {"set": [place[name] for name in part["dataset"]]}
+            | {column: _numbers(part[column]) for column in ("mean", "se", "seeds")}
+            for learner, part in results.rewards.groupby("learner")
+        },
+        "curves": {
+            "steps": sorted(int(step) for step in results.curves["step"].unique()),
+            **{
+                learner: {place[name]: _numbers(one["reward"], 4) for name, one in part.groupby("dataset")}
+                for learner, part in results.curves.groupby("learner")
+            },
+        },
+        "meta": _meta(results, place),
+        "features": FEATURES,
+        "charts": charts_of(present, results.budgets, results.swept, results.sweeps, importances),
+    }
+
+
+def _meta(results: Results, place: dict[str, int]) -> dict[str, Any]:
+    if results.meta is None:
+        return {}
+    table = results.meta.table
+    return {"set": [place[name] for name in table["dataset"]], **{name: _numbers(table[name]) for name in FEATURES}}
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = frame.to_dict("records")  # type: ignore[assignment]
+    return [{key: _number(value) for key, value in row.items()} for row in rows]
+
+
+def _numbers(column: pd.Series, digits: int = 6) -> list[Any]:
+    return [_number(value, digits) for value in column.tolist()]
+
+
+def _number(value: Any, digits: int = 6) -> Any:
+    """Return a number with as many digits as the CSV files have; nothing for what is missing."""
+    if not isinstance(value, float):
+        return value
+    if math.isnan(value):
+        return None
+    short = float(f"{value:.{digits}g}")
+    return int(short) if short.is_integer() else short
+
+
+def _json(data: Any) -> str:
+    """Return JSON that can stand inside a script element."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False, ensure_ascii=False).replace("<", "\\u003c")
