@@ -70,7 +70,8 @@ def curve_table(log: pd.DataFrame, length: int, n_points: int = 50) -> pd.DataFr
     DataFrame
         Columns dataset, learner, step, reward (mean over seeds of the mean reward so far) and seeds.
     """
-    steps = np.unique(np.linspace(0, length, n_points + 1).astype(int)[1:])
+    steps = np.unique(np.linspace(0, length, n_points + 1).astype(int))
+    steps = steps[steps > 0]  # of fewer interactions than points, some round down to none
     done, n_bytes = _done(log), (length + 7) // 8
     parts = []
     for (dataset, learner), runs in done[done["n_steps"] >= length].groupby(["dataset", "learner"], sort=True):

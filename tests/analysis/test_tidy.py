@@ -33,6 +33,12 @@ def test_curves_are_running_means_over_seeds():
     assert set(table["seeds"]) == {3}
 
 
+def test_curves_shorter_than_their_points_have_every_step():
+    table = curve_table(log_of(row("emt", "d", 0, np.array([1, 0, 1]))), length=3)
+    assert table["step"].tolist() == [1, 2, 3]
+    assert table["reward"].tolist() == pytest.approx([1, 1 / 2, 2 / 3])
+
+
 def test_curves_leave_short_datasets_out():
     log = log_of(row("emt", "long", 0, np.ones(100)), row("emt", "short", 0, np.ones(99)))
     assert set(curve_table(log, length=100)["dataset"]) == {"long"}
