@@ -126,7 +126,7 @@ CONTEXTUAL_FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "change", "message"), CONTEXTUAL_FAULTS, ids=str)
+@pytest.mark.parametrize(("name", "change", "message"), CONTEXTUAL_FAULTS, ids=range(len(CONTEXTUAL_FAULTS)))
 def test_files_that_are_no_contextual_tree_are_refused(tmp_path, name, change, message):
     path = tmp_path / "learner"
     played(CMT(leaf_multiplier=1), Environment(mixed(), seed=0), 80)[0].save(path)
