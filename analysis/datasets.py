@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from emt.data import DatasetError, load
-from experiments.config import ConfigError
+from experiments.checks import ConfigError, check_file_names
 from experiments.plan import Source
 
 __all__ = ["UNKNOWN", "dataset_table", "read_groups"]
@@ -36,6 +36,7 @@ def read_groups(path: Path | None) -> pd.DataFrame:
         raise ConfigError(
             f"{path}: report.groups must have the columns dataset and group, not {', '.join(groups.columns)}"
         )
+    check_file_names(groups["group"].dropna().unique(), f"{path}: report.groups")
     return groups
 
 

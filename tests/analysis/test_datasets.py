@@ -45,3 +45,10 @@ def test_a_file_that_gives_no_groups_is_refused(tmp_path):
     (tmp_path / "other.csv").write_text("task,kind\n")
     with pytest.raises(ConfigError, match="must have the columns dataset and group, not task, kind"):
         read_groups(tmp_path / "other.csv")
+
+
+def test_a_group_that_cannot_name_a_file_is_refused(tmp_path):
+    path = tmp_path / "groups.csv"
+    path.write_text("dataset,group\ntask-1,../../elsewhere\n")
+    with pytest.raises(ConfigError, match=r"report\.groups: '\.\./\.\./elsewhere' must be a name"):
+        read_groups(path)
