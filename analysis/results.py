@@ -81,8 +81,10 @@ class Results:
         What was chosen.
     cast, present : Cast
         All learners of the study, and those that have finished a run.
-    finals, failed : DataFrame
-        Final rewards of the finished runs, and the log's rows of those that failed.
+    finals : DataFrame
+        Final rewards of the finished runs; of a study of several stories, those of the first.
+    n_done, failed : int, DataFrame
+        How many runs are finished, and the log's rows of those that failed.
     datasets : DataFrame
         What the datasets are.
     pairs : DataFrame
@@ -102,6 +104,7 @@ class Results:
     cast: Cast
     present: Cast
     finals: pd.DataFrame
+    n_done: int
     failed: pd.DataFrame
     datasets: pd.DataFrame
     pairs: pd.DataFrame
@@ -121,7 +124,7 @@ class Results:
     def n_expected(self) -> int:
         """How many runs the whole study has."""
         datasets = (self.plan.sources.keys() | self.plan.missing.keys()) - self.plan.short.keys()
-        return len(datasets) * len(self.study.learners) * self.study.seeds
+        return len(datasets) * self.study.n_runs
 
     @cached_property
     def baseline(self) -> str:
@@ -223,14 +226,15 @@ def results_of(study: Study, options: Options, say: Callable[[str], None] = lamb
     todo = recorded_plan(study)
     refuse_mismatch(todo)
     log = todo.of_study(store.read(study.folder))
-    cast, finals = cast_of(study.learners, log), final_rewards(log)
+    plain = log[log["story"] == study.stories[0]]  # what is not about stories is about the first
+    cast, finals = cast_of(study.learners, log), final_rewards(plain)
     present = cast.only(finals["learner"])
     if options.baseline and finals.size and options.baseline not in present.members:
         options = Options(options.rule, None, options.contrasts, options.groups, options.meta)
     say(f"comparing {len(present.members)} learners on {finals['dataset'].nunique()} datasets")
     pairs = compare_all(finals, present.order(), options.rule)
     length = full_length(finals, study.horizon) if len(finals) else study.horizon
-    curves = curve_table(log, length)
+    curves = curve_table(plain, length)
     say("laying sweeps side by side")
     swept, pool = pooled([(cast, finals), *(subs := sub_studies(study))])
     swept = swept.only(pool["learner"])
@@ -244,6 +248,7 @@ def results_of(study: Study, options: Options, say: Callable[[str], None] = lamb
         cast=cast,
         present=present,
         finals=finals,
+        n_done=int((log["status"] == "done").sum()),
         failed=log[log["status"] == "error"],
         datasets=datasets,
         pairs=pairs,

@@ -41,12 +41,13 @@ def findings(results: Results) -> list[str]:
 
     What is missing is said first, so that half a study is not taken for a whole one.
     """
-    study, n_done, n_all = results.study, len(results.finals), results.n_expected
+    study, n_done, n_all = results.study, results.n_done, results.n_expected
     failed = f", {len(results.failed):,} failed" if len(results.failed) else ""
-    n_datasets = n_all // (len(study.learners) * study.seeds)
+    n_datasets = n_all // study.n_runs
+    stories = f"{len(study.stories)} stories, " if len(study.stories) > 1 else ""
     said = [
         f"{n_done:,} of {n_all:,} runs are done ({n_done / max(n_all, 1):.1%}){failed}: {n_datasets} datasets, "
-        f"{study.seeds} seeds, {len(study.learners)} learners, at most {study.horizon:,} interactions a run."
+        f"{study.seeds} seeds, {len(study.learners)} learners, {stories}at most {study.horizon:,} interactions a run."
     ]
     if n_done < n_all:
         said += [f"What is missing is run by `{command('experiments.run', study)}`, which goes on where it stopped."]

@@ -30,6 +30,7 @@ def sub_studies(study: Study) -> list[tuple[Cast, pd.DataFrame]]:
         except ConfigError:
             continue  # a sweep of other learners
         log = recorded_plan(sub_study).of_study(store.read(sub_study.folder))
+        log = log[log["story"] == sub_study.stories[0]]
         cast = cast_of(sub_study.learners, log)
         members = {
             name: replace(one, varied={**one.varied, **_given(one, values)}) for name, one in cast.members.items()

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from emt.arguments import check_counts
+from emt.arguments import check_choice, check_counts
 from emt.seeds import seed_sequence
+from emt.stories import STORIES, Rows, order_of, tell
 
 if TYPE_CHECKING:
     from emt.data import Dataset
@@ -60,6 +61,8 @@ class Environment:
         Which order of the rows, and which dice.
     horizon : int
         Number of interactions at most.
+    story : {"none", "abrupt", "recurring", "gradual", "sorted"}
+        How the world changes while the stream is played: see `emt.stories`.
 
     Attributes
     ----------
@@ -84,15 +87,19 @@ class Environment:
     (1000, 10)
     """
 
-    def __init__(self, dataset: Dataset, seed: int, horizon: int = 4000):
+    def __init__(self, dataset: Dataset, seed: int, horizon: int = 4000, story: str = "none"):
         check_counts(None, seed=seed)
         check_counts(1, horizon=horizon)
+        check_choice(STORIES, story=story)
         if not len(dataset):
             raise ValueError(f"dataset {dataset.name!r} has no rows")
-        self.dataset, self.seed, self.horizon = dataset, int(seed), int(horizon)
+        self.dataset, self.seed, self.horizon, self.story = dataset, int(seed), int(horizon), story
         rows = _taken(dataset, self.horizon)
-        order = np.random.default_rng(seed_sequence("order", dataset.name, self.seed)).permutation(len(rows[0]))
-        self.numeric, self.categorical, self.labels = (column[order] for column in rows)
+        order = np.random.default_rng(seed_sequence("order", dataset.name, self.seed)).permutation(len(rows.labels))
+        order = order_of(story, rows, order)
+        rows = Rows(*(column[order] for column in rows))
+        rows = tell(story, rows, dataset.n_classes, np.asarray(dataset.n_levels), dataset.name, self.seed)
+        self.numeric, self.categorical, self.labels = rows
         self.dice = np.random.default_rng(seed_sequence("dice", dataset.name, self.seed)).random(len(order))
         self.learner_seed = int(seed_sequence("learner", dataset.name, self.seed).generate_state(1, np.uint64)[0])
         self.space = Space(self.numeric.shape[1], tuple(int(n) for n in dataset.n_levels), dataset.n_classes)
@@ -106,11 +113,12 @@ class Environment:
             yield Context(numeric, categorical), int(label)
 
     def __repr__(self) -> str:
-        return f"Environment({self.dataset.name!r}, seed={self.seed}, horizon={self.horizon})"
+        story = f", story={self.story!r}" if self.story != "none" else ""
+        return f"Environment({self.dataset.name!r}, seed={self.seed}, horizon={self.horizon}{story})"
 
 
 @lru_cache(maxsize=4)  # environments of one dataset tend to follow each other
-def _taken(dataset: Dataset, horizon: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _taken(dataset: Dataset, horizon: int) -> Rows:
     """Return the rows that every seed sees: numeric columns, scaled; codes; labels."""
     rows = np.arange(len(dataset))
     if len(dataset) > horizon:
@@ -120,7 +128,7 @@ def _taken(dataset: Dataset, horizon: int) -> tuple[np.ndarray, np.ndarray, np.n
         # In double precision: the extent of a float32 column need not fit into float32.
         extent = numeric.max(axis=0).astype(np.float64) - numeric.min(axis=0)
         numeric = numeric / np.where(extent > 0, extent, 1)
-    return (
+    return Rows(
         np.ascontiguousarray(numeric, dtype=np.float32),
         np.ascontiguousarray(dataset.categorical[rows], dtype=np.int32),
         np.ascontiguousarray(dataset.labels[rows], dtype=np.int32),

@@ -11,6 +11,7 @@ from omegaconf import DictConfig
 
 from emt.arguments import nearest
 from emt.data.load import names as dataset_names
+from emt.stories import STORIES
 from experiments.checks import (
     ConfigError,
     check_choice,
@@ -41,7 +42,7 @@ REQUIRED = [
     "timeout",
 ]
 MANY_PROCESSES = 1000
-KEYS = [*REQUIRED, "min_rows"]
+KEYS = [*REQUIRED, "min_rows", "stories"]
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Engine:
 
 @dataclass(frozen=True)
 class Study:
-    """What is run: every learner on every dataset of the suite with every seed below `seeds`.
+    """What is run: every learner on every dataset of the suite with every seed below `seeds`, in every story.
 
     Attributes
     ----------
@@ -79,6 +80,8 @@ class Study:
         Interactions at most.
     min_rows : int
         Datasets with fewer rows take no part.
+    stories : tuple of str
+        How the worlds change: see `emt.stories`.
     sweep : dict
         Parameters that were given to all learners (``learner.epsilon=0.05``).
     results : Path
@@ -104,11 +107,17 @@ class Study:
     results: Path
     engine: Engine
     min_rows: int = 0
+    stories: tuple[str, ...] = ("none",)
     shard: tuple[int, int] = (1, 1)
     retry: bool = False
     skip_missing: bool = False
     timeout: float | None = None
     typed: tuple[str, ...] = ()
+
+    @property
+    def n_runs(self) -> int:
+        """How many runs there are on each dataset."""
+        return len(self.learners) * len(self.stories) * self.seeds
 
     @property
     def folder(self) -> Path:
@@ -160,6 +169,7 @@ def study(cfg: DictConfig, *options: str) -> Study:
         seeds=check_whole(values["seeds"], "seeds", 1),
         horizon=check_whole(values["horizon"], "horizon", 1),
         min_rows=check_whole(values.get("min_rows", 0), "min_rows", 0),
+        stories=_stories(values.get("stories", ["none"])),
         sweep=given,
         results=check_path(values["results"], "results"),
         engine=engine,
@@ -192,6 +202,14 @@ def suite(cfg: DictConfig) -> Suite:
 def swept(asked: Study, values: dict[str, Any]) -> Study:
     """Return the study that the same command with these parameters for all learners would be."""
     return replace(asked, sweep=values, learners=sweep(asked.learners, values))
+
+
+def _stories(values: Any) -> tuple[str, ...]:
+    if not isinstance(values, list) or not values:
+        raise ConfigError(f"stories={values}: must be a list, e.g. stories=[none,abrupt]")
+    stories = tuple(check_choice(value, "stories", list(STORIES)) for value in values)
+    check_unique(values, "stories")
+    return stories
 
 
 def _engine(values: dict[str, Any]) -> Engine:

@@ -20,6 +20,7 @@ from emt.files import replacing, unused
 from emt.seeds import digest
 
 __all__ = [
+    "ADDED",
     "FORMAT",
     "SCHEMA",
     "Damaged",
@@ -51,8 +52,13 @@ SCHEMA = pa.schema(
         "rewards": pa.binary(),  # numpy's packbits of the 0/1 rewards
         "seconds": pa.float64(),  # the learner's own loop
         "cpu": pa.string(),  # of the worker that played it: bits are promised on one kind only
+        "story": pa.string(),  # of the environment: how its world changes
+        "measures": pa.string(),  # JSON: numbers that the learner reports of the stream
     }
 )
+
+#: Columns that were added since files of this format have been written, and what the rows of older files have there.
+ADDED = {"story": "none", "measures": "{}"}
 
 
 class LogError(Exception):
@@ -123,6 +129,11 @@ def read_table(buffer: pa.BufferReader) -> pa.Table:
     """Return a table that is a log, or say what keeps it from being one."""
     table = pq.read_table(buffer, page_checksum_verification=True)
     read_provenance(table.schema)
+    for name, value in ADDED.items():
+        if name not in table.column_names:
+            table = table.append_column(SCHEMA.field(name), pa.array([value] * len(table), SCHEMA.field(name).type))
+    if set(table.column_names) == set(SCHEMA.names):
+        table = table.select(SCHEMA.names)  # in this order
     if not table.schema.equals(SCHEMA):
         raise Damaged("its columns are not those of a run log")
     table.validate(full=True)

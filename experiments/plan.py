@@ -42,11 +42,12 @@ class Source(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One learner on one dataset with one seed."""
+    """One learner on one dataset with one seed, whose world may change as a story has it."""
 
     dataset: str
     learner: str
     seed: int
+    story: str = "none"
 
     @property
     def id(self) -> str:
@@ -56,8 +57,15 @@ class Run(NamedTuple):
         --------
         >>> Run("task-3022", "pemt[budget=1000]", 7).id
         'pemt[budget=1000]/task-3022/seed-07'
+        >>> Run("task-3022", "emt", 7, "abrupt").id
+        'emt/task-3022/abrupt/seed-07'
         """
-        return f"{self.learner}/{self.dataset}/seed-{self.seed:02d}"
+        return f"{self.stream}/seed-{self.seed:02d}"
+
+    @property
+    def stream(self) -> str:
+        """The name of what all seeds have in common."""
+        return "/".join([self.learner, self.dataset, *([self.story] if self.story != "none" else [])])
 
 
 @dataclass(frozen=True)
@@ -70,15 +78,17 @@ class Block:
     seeds: tuple[int, ...]
     horizon: int
     timeout: float | None = None
+    story: str = "none"
 
     def split(self) -> list[Block]:
         """Return a block for each run."""
         return [replace(self, seeds=(seed,)) for seed in self.seeds]
 
 
-def run_key(fingerprint: str, horizon: int, params: dict[str, Any], seed: int) -> str:
+def run_key(fingerprint: str, horizon: int, params: dict[str, Any], seed: int, story: str = "none") -> str:
     """Return the hash of everything that decides the rewards of a run."""
-    return digest("run", store.FORMAT, fingerprint, {"horizon": horizon}, params, seed)
+    environment = {"horizon": horizon} | ({"story": story} if story != "none" else {})
+    return digest("run", store.FORMAT, fingerprint, environment, params, seed)
 
 
 @dataclass
@@ -119,9 +129,10 @@ class Plan:
     def runs(self) -> dict[Run, str]:
         """Return all runs of the study with their keys; a learner with two names has each run, and its key, twice."""
         return {
-            Run(source.name, learner, seed): run_key(source.fingerprint, self.study.horizon, params, seed)
+            Run(source.name, learner, seed, story): run_key(source.fingerprint, self.study.horizon, params, seed, story)
             for source in self.sources.values()
             for learner, params in self.params.items()
+            for story in self.study.stories
             for seed in range(self.study.seeds)
         }
 
@@ -143,16 +154,16 @@ class Plan:
         """Return about how many bytes of the log a run takes."""
         return self.n_steps(run.dataset) // 8 + 200
 
-    def block(self, dataset: str, learner: str, seeds: tuple[int, ...]) -> Block:
+    def block(self, dataset: str, learner: str, story: str, seeds: tuple[int, ...]) -> Block:
         """Return what a worker needs to play these runs."""
         study = self.study
         source, entry, params = self.sources[dataset], study.learners[learner], self.params[learner]
-        return Block(source, entry, params, seeds, study.horizon, study.timeout)
+        return Block(source, entry, params, seeds, study.horizon, study.timeout, story)
 
     def in_shard(self, run: Run) -> bool:
         """Say whether a run belongs to this shard, whatever else is run, done or missing."""
         part, n_parts = self.study.shard
-        return (zlib.crc32(f"{run.learner}/{run.dataset}".encode()) + run.seed) % n_parts == part - 1
+        return (zlib.crc32(run.stream.encode()) + run.seed) % n_parts == part - 1
 
     def row(self, run: Run, key: str) -> dict[str, Any]:
         """Return what the log's row of a run says of it, whatever comes of it."""
@@ -169,6 +180,7 @@ def row_of(source: Source, run: Run, key: str, params: dict[str, Any]) -> dict[s
         "learner": run.learner,
         "params": json.dumps(params, sort_keys=True),
         "seed": run.seed,
+        "story": run.story,
     }
 
 
@@ -207,7 +219,7 @@ def _plan(
                 continue
             source = known[name]
         (sources if source.n_rows >= study.min_rows else short)[name] = source
-    n_runs = len(sources) * len(study.learners) * study.seeds
+    n_runs = len(sources) * study.n_runs
     if n_runs > MANY_RUNS:
         raise ConfigError(f"seeds={study.seeds} makes {n_runs:,} runs; a study has {MANY_RUNS:,} at most")
     params = {name: params_of(entry) for name, entry in study.learners.items()}
@@ -260,18 +272,19 @@ def blocks(plan: Plan, runs: Iterable[Run], costs: Costs) -> Iterator[Block]:
     The number of seeds doubles from stage to stage, for all datasets and learners alike, so that half a study is a
     study with fewer seeds. Within a stage what takes long comes first, so that the workers end together.
     """
-    stages: dict[int, dict[tuple[str, str], list[int]]] = defaultdict(lambda: defaultdict(list))
+    stages: dict[int, dict[tuple[str, str, str], list[int]]] = defaultdict(lambda: defaultdict(list))
     for run in sorted(runs, key=lambda run: run.seed):
-        stages[run.seed.bit_length()][run.dataset, run.learner].append(run.seed)
+        stages[run.seed.bit_length()][run.dataset, run.learner, run.story].append(run.seed)
 
-    def seconds(pair: tuple[str, str]) -> float:
-        known = costs.seconds(*pair, plan.n_steps(pair[0]))
+    def seconds(stream: tuple[str, str, str]) -> float:
+        dataset, learner, _ = stream
+        known = costs.seconds(dataset, learner, plan.n_steps(dataset))
         return math.inf if known is None else known
 
-    for _, pairs in sorted(stages.items()):
-        for pair in sorted(pairs, key=seconds, reverse=True):
-            seeds = pairs[pair]
+    for _, streams in sorted(stages.items()):
+        for stream in sorted(streams, key=seconds, reverse=True):
+            seeds = streams[stream]
             while seeds:
-                n = max(1, int(BLOCK_SECONDS / max(seconds(pair), 1e-6)))
-                yield plan.block(*pair, tuple(seeds[:n]))
+                n = max(1, int(BLOCK_SECONDS / max(seconds(stream), 1e-6)))
+                yield plan.block(*stream, tuple(seeds[:n]))
                 seeds = seeds[n:]

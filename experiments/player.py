@@ -7,6 +7,7 @@ because a run takes too long, is the concern of `experiments.engine`.
 from __future__ import annotations
 
 import faulthandler
+import json
 import os
 import time
 import traceback
@@ -68,7 +69,7 @@ def _results(block: Block, seed: int, marks: str | None, stoppable: bool) -> dic
     mark = Path(marks, _key(block, seed)) if marks else None
     with time_limit(warm_up_seconds(block.learner, block.timeout), mark):
         warm_up(block.learner, stoppable)
-    environment = Environment(dataset, seed, block.horizon)
+    environment = Environment(dataset, seed, block.horizon, block.story)
     with time_limit(block.timeout, mark):
         learner = instantiate(block.learner)
         started = time.perf_counter()
@@ -76,7 +77,8 @@ def _results(block: Block, seed: int, marks: str | None, stoppable: bool) -> dic
         seconds = time.perf_counter() - started
         if rewards.shape != (len(environment),) or not ((rewards == 0) | (rewards == 1)).all():
             raise ValueError(f"learner {block.learner.name} gave no 0 or 1 for each of {len(environment)} steps")
-        return {"rewards": pack(rewards), "n_steps": len(rewards), "seconds": seconds, "message": _note(learner)}
+        told = {"message": _note(learner), "measures": _measures(learner)}
+        return {"rewards": pack(rewards), "n_steps": len(rewards), "seconds": seconds} | told
 
 
 def failure(block: Block, seed: int, message: str, seconds: float = 0.0) -> Row:
@@ -85,13 +87,13 @@ def failure(block: Block, seed: int, message: str, seconds: float = 0.0) -> Row:
 
 
 def _row(block: Block, seed: int, status: str, **results: Any) -> Row:
-    run = Run(block.source.name, block.learner.name, seed)
+    run = Run(block.source.name, block.learner.name, seed, block.story)
     known = row_of(block.source, run, _key(block, seed), block.params)
     return known | results | {"status": status, "cpu": cpu()}
 
 
 def _key(block: Block, seed: int) -> str:
-    return run_key(block.source.fingerprint, block.horizon, block.params, seed)
+    return run_key(block.source.fingerprint, block.horizon, block.params, seed, block.story)
 
 
 def _note(learner: Any) -> str:
@@ -99,6 +101,13 @@ def _note(learner: Any) -> str:
         return safe_text(learner.note)
     except Exception as error:  # the rewards are as good without it
         return f"its note cannot be read: {type(error).__name__}"
+
+
+def _measures(learner: Any) -> str:
+    try:
+        return json.dumps({str(name): float(value) for name, value in learner.measures.items()}, allow_nan=False)
+    except Exception:  # the rewards are as good without them
+        return "{}"
 
 
 def _message(error: BaseException) -> str:

@@ -111,6 +111,7 @@ def manifest(todo: Plan) -> dict[str, Any]:
         "learners": list(todo.params),
         "seeds": todo.study.seeds,
         "horizon": todo.study.horizon,
+        "stories": list(todo.study.stories),
         "datasets": {source.name: source.n_rows for source in todo.sources.values()},
         "missing": todo.missing,
         "sweep": todo.study.sweep,
@@ -146,7 +147,8 @@ def _announce(todo: Plan, left: list[Run], costs: Costs) -> None:
     seconds, unknown = work_left(todo, Counter((run.dataset, run.learner) for run in left), costs)
     time_needed = "nobody knows how long" if unknown else f"about {duration(seconds / n_workers(study.engine))}"
     _say(
-        f"{study.folder}: {len(todo.sources)} datasets x {len(todo.params)} learners x {study.seeds} seeds; "
+        f"{study.folder}: {len(todo.sources)} datasets x {len(todo.params)} learners x {study.seeds} seeds"
+        f"{f' x {len(study.stories)} stories' if len(study.stories) > 1 else ''}; "
         f"{len(left):,} runs to do ({n_bytes / 1e6:,.1f} MB, {time_needed})"
     )
 
@@ -187,7 +189,7 @@ def _summarise(todo: Plan) -> int:
     if len(failed):
         _say("  retry=errors runs the failed ones again")
     _tell_kinds(set(ours["cpu"]))
-    runs = map(Run, failed["dataset"], failed["learner"], failed["seed"])
+    runs = map(Run, failed["dataset"], failed["learner"], failed["seed"], failed["story"])
     return int(any(todo.in_shard(run) for run in runs))
 
 

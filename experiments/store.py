@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 
 from emt.files import clear_leftovers, replacing
 from experiments.logfile import (
+    ADDED,
     FORMAT,
     SCHEMA,
     Damaged,
@@ -106,7 +107,7 @@ def read(folder: str | Path, *, set_aside: bool = True) -> pd.DataFrame:
     Examples
     --------
     >>> read("no/such/study").shape
-    (0, 13)
+    (0, 15)
     """
     return _frame(_tables(Path(folder) / "runs", "*.parquet", refusal(set_aside, RUNS)).values())
 
@@ -157,7 +158,7 @@ def append(folder: str | Path, rows: Iterable[dict[str, Any]], provenance: dict[
     folder : str or Path
         The study's folder.
     rows : iterable of dict
-        One for each run, with the columns of `SCHEMA`.
+        One for each run, with the columns of `SCHEMA`; those in `ADDED` need not be there.
     provenance : dict
         What made them; ``provenance["identity"]`` is what decides their meaning. Kept in the file's metadata.
     shard : str
@@ -168,7 +169,7 @@ def append(folder: str | Path, rows: Iterable[dict[str, Any]], provenance: dict[
     Path
         The new file.
     """
-    table = pa.Table.from_pylist(list(rows), schema=SCHEMA)
+    table = pa.Table.from_pylist([ADDED | row for row in rows], schema=SCHEMA)
     path = _new(Path(folder) / "runs", shard)
     write_table(path, table, provenance)
     return path

@@ -18,7 +18,7 @@ import numpy as np
 
 from emt._kernels.compile import by_kind
 
-__all__ = ["ask", "begin", "explore", "grow", "has_room", "judge", "learn", "pack", "remark"]
+__all__ = ["ask", "begin", "explore", "grow", "has_room", "judge", "learn", "measured", "pack", "remark"]
 
 
 @by_kind
@@ -64,6 +64,12 @@ def grow(part: Any) -> Any:
 def remark(part: Any) -> str:
     """Return what a reader of the run log should know of a part after a stream (in Python)."""
     return ""
+
+
+@singledispatch
+def measured(part: Any) -> dict[str, float]:
+    """Return the numbers that a part has counted in a stream, for the run log (in Python)."""
+    return {}
 
 
 @singledispatch

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -58,9 +60,12 @@ class Learner(ABC):
     ----------
     note : str
         What a reader of the run log should know about the last stream (a fallback that was taken, for example).
+    measures : mapping of str to float
+        Numbers that it has counted in the last stream, for the run log.
     """
 
     note: str = ""
+    measures: Mapping[str, float] = MappingProxyType({})
 
     @property
     def params(self) -> dict[str, Any]:

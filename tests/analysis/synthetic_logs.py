@@ -33,7 +33,12 @@ def row(learner: str, dataset: str, seed: int, rewards: np.ndarray, **changes: o
         "status": "done",
     }
     bits = np.packbits(np.asarray(rewards, dtype=np.uint8)).tobytes()
-    return known | {"message": "", "n_steps": len(rewards), "rewards": bits, "seconds": 0.25, "cpu": ""} | changes
+    return (
+        known
+        | {"message": "", "n_steps": len(rewards), "rewards": bits, "seconds": 0.25, "cpu": ""}
+        | store.ADDED
+        | changes
+    )
 
 
 def cast(**params: Mapping[str, object]) -> Cast:
@@ -73,7 +78,7 @@ def runs_of(
     params = {name: instantiate(entry).params for name, entry in asked.learners.items()}
     rows = [
         one
-        | {"key": run_key(prints[one["dataset"]], asked.horizon, params[one["learner"]], one["seed"])}
+        | {"key": run_key(prints[one["dataset"]], asked.horizon, params[one["learner"]], one["seed"], one["story"])}
         | {"params": json.dumps(params[one["learner"]])}
         for one in rows
     ]

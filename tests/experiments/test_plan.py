@@ -8,7 +8,7 @@ from experiments.cli import compose
 from experiments.config import study
 from experiments.costs import Costs
 from experiments.engine import execute
-from experiments.plan import Run, blocks, plan, recorded_plan
+from experiments.plan import Run, blocks, plan, recorded_plan, run_key
 from experiments.run import run
 
 TOYS = "learners=[{name:toy,_target_:toys.Toy},{name:step,_target_:toys.Stepper}]"
@@ -28,10 +28,10 @@ def known(todo, **seconds):
 
 @pytest.mark.parametrize("seconds", [{}, {"toy": 0.1, "step": 10.0}, {"toy": 1e-9, "step": 0.0}])
 def test_every_run_is_in_one_block(seconds):
-    todo = make()
+    todo = make("+stories=[none,sorted]")
     runs = list(todo.runs())
     handed_out = Counter(
-        Run(block.source.name, block.learner.name, seed)
+        Run(block.source.name, block.learner.name, seed, block.story)
         for block in blocks(todo, runs, known(todo, **seconds))
         for seed in block.seeds
     )
@@ -73,6 +73,24 @@ def test_the_key_changes_with_all_that_decides_a_run_and_with_nothing_else():
     assert not set(make("horizon=50").runs().values()) & keys
     assert not set(make("learner.epsilon=0.2").runs().values()) & keys
     assert len({run.id for run in make().runs()}) == len(keys)
+
+
+def test_a_story_is_a_part_of_the_key_and_the_id_unless_nothing_happens_in_it():
+    plain, told = make().runs(), make("+stories=[abrupt,none]").runs()
+    assert plain.items() < told.items()
+    assert len(set(told.values())) == 2 * len(plain)
+    assert {run.id for run in told} - {run.id for run in plain} == {
+        f"{learner}/{dataset}/abrupt/seed-{seed:02d}"
+        for learner in ("toy", "step")
+        for dataset in ("wine", "iris")
+        for seed in range(7)
+    }
+
+
+def test_keys_are_what_they_were_before_there_were_stories():
+    params = {"class": "EMT", "epsilon": 0.1}
+    assert run_key("a fingerprint", 4000, params, 7) == "5c8ba96c58fb555c82a2cb6feb22d231"
+    assert run_key("a fingerprint", 4000, params, 7, "abrupt") != run_key("a fingerprint", 4000, params, 7, "sorted")
 
 
 def test_short_sets_take_no_part():

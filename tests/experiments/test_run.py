@@ -65,6 +65,26 @@ def test_every_engine_gives_the_same_bits(go, engine):
     assert found.equals(expected)
 
 
+def test_stories_are_rows_of_their_own_and_share_what_nothing_happens_in(go, capsys):
+    step = "learners=[{name:counts,_target_:toys.Counts}]"
+    plain = store.read(go(step))
+    folder = go(step, "+stories=[none,abrupt]", "name=drift")
+    assert "6 runs are done already in other studies" in capsys.readouterr().err
+    log = store.read(folder)
+    assert log["story"].value_counts().to_dict() == {"none": 6, "abrupt": 6}
+    assert log[log["story"] == "none"]["key"].tolist() == plain["key"].tolist()
+    assert log["id"].str.contains("/abrupt/").tolist() == (log["story"] == "abrupt").tolist()
+    assert json.loads((folder / "manifest.json").read_text())["stories"] == ["none", "abrupt"]
+    labels = {(row.dataset, row.seed, row.story): json.loads(row.measures)["labels"] for row in log.itertuples()}
+    assert labels["wine", 0, "none"] != labels["wine", 0, "abrupt"]
+
+
+@pytest.mark.parametrize("measures", [None, {"a": "b"}, {"a": float("nan")}, 7])
+def test_measures_that_are_no_numbers_cost_no_run(go, monkeypatch, measures):
+    monkeypatch.setattr("toys.Toy.measures", measures, raising=False)
+    assert set(store.read(go(TOY))["measures"]) == {"{}"}
+
+
 def test_shards_give_the_same_bits(go):
     expected = rewards(go(TOY, place="whole"))
     for part in (2, 1, 3):

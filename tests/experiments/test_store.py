@@ -49,6 +49,20 @@ def folder(tmp_path):
     return tmp_path
 
 
+def test_a_file_from_before_a_column_was_added_is_read_with_its_default(folder):
+    store.append(folder, [row(0)], MADE_BY)
+    (path,) = (folder / "runs").glob("*.parquet")
+    table = pq.read_table(path)
+    old = table.drop_columns(["story", "measures"])
+    path.unlink()
+    pq.write_table(old, path)
+    store.append(folder, [row(1) | {"story": "abrupt", "measures": '{"misses": 3.0}'}], MADE_BY)
+    store.compact(folder, MADE_BY)
+    log = store.read(folder)
+    assert log["story"].tolist() == ["none", "abrupt"]
+    assert log["measures"].tolist() == ["{}", '{"misses": 3.0}']
+
+
 def test_round_trip(folder):
     store.append(folder, [row(1), row(0)], MADE_BY)
     log = store.read(folder)

@@ -49,6 +49,14 @@ class Stepper(Toy):
     play = Learner.play
 
 
+class Counts(Toy):
+    """Measures what it was shown."""
+
+    def play(self, environment, seed):
+        self.measures = {"labels": float(environment.labels @ np.arange(len(environment)))}
+        return super().play(environment, seed)
+
+
 class Liar(Toy):
     """Gives rewards that are no rewards."""
 
