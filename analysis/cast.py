@@ -11,7 +11,9 @@ import pandas as pd
 
 from experiments.learners import Entry
 
-__all__ = ["LABELS", "Cast", "Member", "cast_of"]
+__all__ = ["LABELS", "MANY", "Cast", "Member", "cast_of"]
+
+MANY = 12  # learners: of more, not each is told of in a sentence, nor drawn against every other
 
 # name of the config: label in print, in the order of the tables
 LABELS = {

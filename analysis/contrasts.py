@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from analysis.cast import Cast
+from analysis.cast import MANY, Cast
 from analysis.look import GREY, SHAPES, Style, faded, file_name, new_figure
 from analysis.tidy import count_text
 
@@ -53,7 +53,8 @@ def baseline_of(cast: Cast, asked: str | None = None) -> str:
 def contrasts_of(cast: Cast, baseline: str, more: Sequence[tuple[str, str]] = ()) -> dict[str, tuple[str, str]]:
     """Return the contrasts of a study: names of figures, and pairs of learners.
 
-    Each learner against the baseline, the paper's own pairs where their learners are there, and those asked for.
+    Each learner against the baseline (unless there are very many), the paper's own pairs where their learners are
+    there, and those asked for.
 
     Examples
     --------
@@ -62,7 +63,7 @@ def contrasts_of(cast: Cast, baseline: str, more: Sequence[tuple[str, str]] = ()
     >>> contrasts_of(cast, "parametric", [("mine", "emt")])
     {'emt_parametric': ('emt', 'parametric'), 'mine_parametric': ('mine', 'parametric'), 'mine_emt': ('mine', 'emt')}
     """
-    pairs = [(name, baseline) for name in cast.order() if name != baseline]
+    pairs = [(name, baseline) for name in cast.order() if name != baseline and len(cast.members) <= MANY]
     pairs += [*(pair for pair in PAIRS if pair[::-1] not in pairs), *more]
     there = [pair for pair in dict.fromkeys(pairs) if cast.members.keys() >= set(pair)]
     return {f"{file_name(first)}_{file_name(second)}": (first, second) for first, second in there}

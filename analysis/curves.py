@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.cast import Cast
+from analysis.cast import MANY, Cast
 from analysis.look import Style, styles_of
 from analysis.tidy import count_text
 
@@ -25,7 +25,7 @@ CURVES = {
 def curves_of(cast: Cast) -> dict[str, tuple[str, ...]]:
     """Return the figures of a study: the paper's with those of their learners that are there, and one of all.
 
-    The one of all learners is left out where the others have every learner.
+    The one of all learners is left out where the others have every learner, and where there are very many.
 
     Examples
     --------
@@ -35,11 +35,12 @@ def curves_of(cast: Cast) -> dict[str, tuple[str, ...]]:
     {'budgets': ('b32000', 'b1000', 'parametric')}
     """
     budgets = [name for family in cast.budgets() for name in family]
+    budgets = budgets if len(budgets) <= MANY else []
     figures = CURVES | ({"budgets": (*budgets, "parametric")} if budgets else {})
     chosen = {name: tuple(learner for learner in group if learner in cast.members) for name, group in figures.items()}
     chosen = {name: group for name, group in chosen.items() if len(group) > 1 and group[0] == figures[name][0]}
     drawn = {learner for group in chosen.values() for learner in group}
-    return chosen if drawn >= cast.members.keys() else chosen | {"all": tuple(cast.order())}
+    return chosen if drawn >= cast.members.keys() or len(cast.members) > MANY else chosen | {"all": tuple(cast.order())}
 
 
 def mean_curves(curves: pd.DataFrame, learners: Sequence[str]) -> pd.DataFrame:

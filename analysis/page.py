@@ -6,7 +6,10 @@ import html
 import json
 import math
 import re
+from base64 import b64encode
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -19,6 +22,7 @@ from analysis.contrasts import FEW
 from analysis.look import styles_of
 from analysis.metafeatures import FEATURES
 from analysis.results import Results
+from analysis.section import Section
 from analysis.summary import describe_features, findings, forest_rows, meta_sentences, table_1_rows
 from analysis.tables import standing
 from experiments.cli import command
@@ -31,8 +35,11 @@ SECTIONS = ("claims", "beside", "speed", "slowest", "budgets", "meta", "forest",
 WORDS = ["family", "columns", "actions", "group"]  # what datasets are chosen by
 
 
-def page_text(results: Results) -> str:
-    """Return the page of a study's results, the same text for the same log."""
+def page_text(results: Results, images: Mapping[str, bytes] = MappingProxyType({})) -> str:
+    """Return the page of a study's results, the same text for the same log.
+
+    `images` are the PNG files of the figures in the study's own sections, by their names.
+    """
     environment = Environment(
         loader=FileSystemLoader(TEMPLATE),
         autoescape=True,
@@ -47,6 +54,7 @@ def page_text(results: Results) -> str:
         findings=findings(results),
         results=results,
         sections=_sections(results),
+        own=[_own(section, images) for section in results.sections],
         table_1=_table(pd.DataFrame(table_1_rows(results))) if len(results.finals) else "",
         standing=standing(results.wins) if len(results.finals) else "",
         features=FEATURES,
@@ -55,6 +63,17 @@ def page_text(results: Results) -> str:
         script=Markup((TEMPLATE / "report.js").read_text()),
         vega=Markup(vl_convert.javascript_bundle(VEGA).replace("</script", "<\\/script")),
     )
+
+
+def _own(section: Section, images: Mapping[str, bytes]) -> dict[str, Any]:
+    """Return a section of the study's own, with its pictures in it."""
+    found = [(picture.text, images[picture.name]) for picture in section.pictures if picture.name in images]
+    return {
+        "heading": section.heading,
+        "sentences": section.sentences,
+        "tables": {caption: _table(table) for caption, table in section.tables.items()},
+        "pictures": {text: f"data:image/png;base64,{b64encode(image).decode()}" for text, image in found},
+    }
 
 
 def _sections(results: Results) -> dict[str, Any]:

@@ -61,9 +61,14 @@ def write_report(study: Study, options: Options) -> Path:
         _say(f"drawing figure {number} of {len(drawings)}: {name}")
         save(draw(), study.folder / "figures", name)
         shown.setdefault(heading, {})[name] = text
+    images = {}
+    for picture in (picture for section in results.sections for picture in section.pictures):
+        _say(f"drawing {picture.name}")
+        save(picture.draw(), study.folder / "figures", picture.name)
+        images[picture.name] = (study.folder / "figures" / f"{picture.name}.png").read_bytes()
     (study.folder / "summary.md").write_text(summary_text(results, shown))
     _say("writing the page")
-    (study.folder / "report.html").write_text(page_text(results))
+    (study.folder / "report.html").write_text(page_text(results, images))
     return study.folder / "summary.md"
 
 
@@ -99,6 +104,8 @@ def _write_tables(results: Results) -> None:
         write(pd.concat(means, ignore_index=True), "mean_curves.csv")
     if len(results.finals) and len(results.budgets):
         write(results.budgets, "budgets.csv")
+    for name, table in (file for section in results.sections for file in section.files.items()):
+        write(table, name)
     for parameter, table in results.sweeps.items():
         write(table, f"sweep_{parameter}.csv")
     if results.meta:

@@ -18,10 +18,12 @@ from analysis.cast import Cast, cast_of
 from analysis.contrasts import baseline_of, contrasts_of
 from analysis.curves import curves_of, mean_curves
 from analysis.datasets import dataset_table, read_groups
+from analysis.details import details_section
 from analysis.meta import Forest, fit_forest
 from analysis.metafeatures import feature_table
 from analysis.paper import beside, claims_of, table_1_pairs, verdict
 from analysis.rewards import mean_rewards, reward_table
+from analysis.section import Section
 from analysis.sweep import pooled, sub_studies, sweep_table, swept_parameters
 from analysis.tidy import curve_table, final_rewards, full_length, speed_table
 from analysis.wins import Rule, compare_all, turned, win_table
@@ -93,6 +95,8 @@ class Results:
         Thinned curves, and how many interactions they have.
     meta : Meta or None
         The analysis of meta-features.
+    sections : list of Section
+        What the study was made to find out, where it is one of those that have a part of their own.
     sweeps : dict of str to DataFrame
         By parameter, the table of its values; of the learners in swept.
     origins : list of dict
@@ -111,6 +115,7 @@ class Results:
     curves: pd.DataFrame
     length: int
     meta: Meta | None
+    sections: list[Section]
     swept: Cast
     sweeps: dict[str, pd.DataFrame]
     origins: list[dict[str, Any]]
@@ -235,10 +240,14 @@ def results_of(study: Study, options: Options, say: Callable[[str], None] = lamb
     pairs = compare_all(finals, present.order(), options.rule)
     length = full_length(finals, study.horizon) if len(finals) else study.horizon
     curves = curve_table(plain, length)
+    say("working out what the study was made to find out")
+    found = [details_section(finals, present, options.rule)]
+    sections = [section for section in found if section]
+    told = {parameter for section in sections for parameter in section.parameters}
     say("laying sweeps side by side")
     swept, pool = pooled([(cast, finals), *(subs := sub_studies(study))])
     swept = swept.only(pool["learner"])
-    parameters = [one for one in swept_parameters(swept) if one != "budget" or subs]
+    parameters = [one for one in swept_parameters(swept) if one not in told and (one != "budget" or subs)]
     say("describing the datasets")
     ours = {name: todo.sources[name] for name in dict.fromkeys(finals["dataset"])}
     datasets = dataset_table(ours, study.horizon, groups)
@@ -255,6 +264,7 @@ def results_of(study: Study, options: Options, say: Callable[[str], None] = lamb
         curves=curves,
         length=length,
         meta=_meta(pairs, todo, say) if options.meta else None,
+        sections=sections,
         swept=swept,
         sweeps={parameter: sweep_table(pool, swept, parameter) for parameter in parameters},
         origins=_origins(study.folder),

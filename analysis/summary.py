@@ -7,11 +7,13 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.cast import MANY
 from analysis.look import file_name
 from analysis.meta import COMPACT, FOLDS, MIN_OF_CLASS, REPEATS, Forest
 from analysis.metafeatures import DESCRIPTIONS, FEATURES
 from analysis.paper import MIN_DATASETS, PAPER_F1, PAPER_SEEDS, TABLE_1, TABLE_1_DATASETS
 from analysis.results import Meta, Results
+from analysis.section import Section
 from analysis.tables import markdown, standing, wins_markdown
 from analysis.tidy import count_text
 from analysis.wins import MIN_SEEDS, outcome_counts
@@ -29,6 +31,7 @@ def summary_text(results: Results, figures: Figures) -> str:
     sections = [f"# {title}", "\n".join(f"- {sentence}" for sentence in findings(results))]
     if len(results.finals):
         sections += ["[report.html](report.html) has all of it: every pair, dataset, curve and run."]
+        sections += [part for section in results.sections for part in _own(section)]
         sections += [*_wins(results), *_rewards(results), *_claims(results)]
     for heading, shown in figures.items():
         sections += [_section(results, heading, shown)]
@@ -58,7 +61,10 @@ def findings(results: Results) -> list[str]:
     count = count_text(best["datasets"], best["fewest_seeds"], best["most_seeds"])
     said += [f"The highest mean reward is {best['mean']:.3f} ({label(best['learner'])}, {count})."]
     others = means[means["learner"] != results.baseline].sort_values("difference", ascending=False, kind="stable")
-    said += [_against(results, row) for row in others.to_dict("records") if row["shared"]]
+    if len(results.present.members) > MANY:
+        said += [f"Each against {label(results.baseline)} is in the table of mean rewards, each pair on the page."]
+    else:
+        said += [_against(results, row) for row in others.to_dict("records") if row["shared"]]
     judged = pd.Series([claim["verdict"] for claim in results.claims], dtype=str).value_counts(sort=False)
     if len(judged):
         said += [f"Of the paper's claims that it can judge: {', '.join(f'{n} {word}' for word, n in judged.items())}."]
@@ -78,7 +84,7 @@ def _against(results: Results, row: Mapping[Any, Any]) -> str:
 
 def _wins(results: Results) -> list[str]:
     table, label = results.wins, results.present.label
-    if len(results.present.members) < 2:
+    if not 2 <= len(results.present.members) <= MANY:
         return []
     few = f" Fewer than {MIN_SEEDS} seeds decide nothing." if table["undecided"].any() else ""
     lines = [
@@ -128,6 +134,7 @@ def _rewards(results: Results) -> list[str]:
             if row["shared"]
             else "",
             "its SE": f"{row['difference_se']:.4f}" if pd.notna(row["difference_se"]) else "",
+            "wins / ties / losses": _counts(results, row["learner"]) if row["shared"] else "",
             "datasets": int(row["datasets"]),
             "seeds": f"{row['fewest_seeds']:.0f} to {row['most_seeds']:.0f}",
         }
@@ -138,6 +145,19 @@ def _rewards(results: Results) -> list[str]:
         "datasets; each learner on each dataset is in [rewards.csv](tables/rewards.csv)."
     )
     return ["## Mean rewards", told, markdown(rows)]
+
+
+def _counts(results: Results, learner: str) -> str:
+    counts = outcome_counts(results.contrast(learner, results.baseline))
+    return " / ".join(str(counts[word]) for word in ("wins", "ties", "losses"))
+
+
+def _own(section: Section) -> list[str]:
+    """Return a study's own section."""
+    lines = [f"## {section.heading}", "\n".join(f"- {sentence}" for sentence in section.sentences)]
+    for caption, table in section.tables.items():
+        lines += [f"{caption}:", markdown(table)]
+    return lines + [_figure(picture.name, picture.text) for picture in section.pictures]
 
 
 def _claims(results: Results) -> list[str]:
@@ -165,8 +185,11 @@ def _section(results: Results, heading: str, figures: Mapping[str, str]) -> str:
         lines += [markdown(shown.assign(learner=[results.present.label(name) for name in shown["learner"]]))]
     if (parameter := heading.removeprefix("Side by side: ")) in results.sweeps:
         lines += [markdown(results.sweeps[parameter].drop(columns="learner"))]
-    lines += [f"{text} ([PDF](figures/{name}.pdf))\n\n![{text}](figures/{name}.png)" for name, text in figures.items()]
-    return "\n\n".join(lines)
+    return "\n\n".join([*lines, *(_figure(name, text) for name, text in figures.items())])
+
+
+def _figure(name: str, text: str) -> str:
+    return f"{text} ([PDF](figures/{name}.pdf))\n\n![{text}](figures/{name}.png)"
 
 
 def meta_sentences(results: Results, meta: Meta) -> list[str]:
