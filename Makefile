@@ -72,7 +72,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.emt: pyproject.toml | $(VENV)/bin/python
-	$(python) -m pip install --quiet --disable-pip-version-check -e .
+	$(python) -m pip install --quiet --disable-pip-version-check -e '.[study]'
 	@touch $@
 
 $(VENV)/.emt-dev: pyproject.toml | $(VENV)/bin/python

@@ -82,7 +82,7 @@ def _sections(results: Results) -> dict[str, Any]:
     sections: dict[str, Any] = dict.fromkeys(SECTIONS, "") | {"coverage": _table(_coverage(results))}
     sections["failures"] = _table(results.failed[["id", "message"]]) if len(results.failed) else ""
     sections["origins"] = [_origin(origin) for origin in results.origins]
-    sections["command"] = command("experiments.run", results.study)
+    sections["command"] = command("run", results.study)
     sections["sweeps"] = {name: _table(table.drop(columns="learner")) for name, table in results.sweeps.items()}
     if results.finals.empty:
         return sections

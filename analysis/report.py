@@ -208,7 +208,7 @@ def options_of(cfg: DictConfig) -> Options:
 def _main(study: Study, cfg: DictConfig) -> None:
     print(write_report(study, options_of(cfg)))
     if not any((study.folder / "runs").glob("*.parquet")):
-        print(f"nothing was run yet in {study.folder}: {command('experiments.run', study)}", file=sys.stderr)
+        print(f"nothing was run yet in {study.folder}: {command('run', study)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

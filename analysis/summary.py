@@ -53,7 +53,7 @@ def findings(results: Results) -> list[str]:
         f"{study.seeds} seeds, {len(study.learners)} learners, {stories}at most {study.horizon:,} interactions a run."
     ]
     if n_done < n_all:
-        said += [f"What is missing is run by `{command('experiments.run', study)}`, which goes on where it stopped."]
+        said += [f"What is missing is run by `{command('run', study)}`, which goes on where it stopped."]
     if not n_done:
         return [*said, f"There is no finished run of it in `{study.folder / 'runs'}` yet."]
     label, means = results.present.label, results.means
@@ -198,7 +198,7 @@ def meta_sentences(results: Results, meta: Meta) -> list[str]:
     lines = [f"Meta-features of {n} datasets; EMT beats parametric on {wins} of them, and does not on {n - wins}."]
     if meta.missing:
         name, reason = next(iter(meta.missing.items()))
-        prepare = command("experiments.prepare", results.study)
+        prepare = command("prepare", results.study)
         lines += [
             f"{len(meta.missing)} datasets are missing here (the first is {name}: {reason}). `{prepare}` makes them."
         ]

@@ -24,14 +24,28 @@ from emt.arguments import nearest
 from emt.data import DatasetError
 from experiments.checks import CONF, ConfigError, choices, plain
 from experiments.config import Study, study
+from experiments.help import groups_of, help_text
 from experiments.store import LogError
+from experiments.verbs import start_words
 
-__all__ = ["command", "compose", "main", "raise_if_stopped", "report_errors", "stop_on_signals"]
+__all__ = [
+    "answer_options",
+    "command",
+    "compose",
+    "config_of",
+    "main",
+    "raise_if_stopped",
+    "report_errors",
+    "stop_on_signals",
+]
 
 _received: list[int] = []  # signals that ask to stop
 
 # Keys that only one verb has; the others would refuse them.
-OWN_KEYS = {"report": "analysis.report", "verify": "experiments.prepare"}
+OWN_KEYS = {"report": "report", "verify": "prepare"}
+
+# What Hydra takes beside overrides, as far as it is of use here.
+HYDRA_OPTIONS = {"-m", "--multirun", "-c", "--cfg", "--resolve", "-p", "--package", "-i", "--info", "--hydra-help"}
 
 
 def compose(overrides: Iterable[str] = (), config_name: str = "config") -> DictConfig:
@@ -40,7 +54,7 @@ def compose(overrides: Iterable[str] = (), config_name: str = "config") -> DictC
         return hydra.compose(config_name, [_open(override) for override in overrides])
 
 
-def main(task: Callable[[Study, DictConfig], int | None], config_name: str = "config", *options: str) -> None:
+def main(task: Callable[[Study, DictConfig], int | None], verb: str, *options: str) -> None:
     """Run a verb from the command line, once or for each value of a sweep, and exit with its status.
 
     What the user can put right ends in one line on standard error and status 2. All values of a sweep are checked
@@ -50,12 +64,15 @@ def main(task: Callable[[Study, DictConfig], int | None], config_name: str = "co
     ----------
     task : callable
         Takes the checked study and the whole config; returns its exit status (None is 0).
-    config_name : str
-        The file in ``conf``.
+    verb : str
+        Which; its config is the file of its name in ``conf``, or else ``config.yaml``.
     *options : str
         Keys of the verb's own in that file.
     """
+    config_name = config_of(verb)
     statuses, typed = [0], tuple(sys.argv[1:])
+    with report_errors(config_name):
+        answer_options(verb, typed)
     os.environ["HYDRA_FULL_ERROR"] = "1"  # or Hydra would print and exit by itself
     sys.argv[1:] = [_open(argument) for argument in typed]
 
@@ -77,11 +94,31 @@ def command(verb: str, asked: Study) -> str:
     Examples
     --------
     >>> asked = replace(study(compose()), typed=("learners=[emt,pemt]", "report.rule=ttest"))
-    >>> command("experiments.run", asked)
+    >>> command("run", asked)
     "python -m experiments.run 'learners=[emt,pemt]'"
     """
     words = [word for word in asked.typed if OWN_KEYS.get(re.split(r"[.=]", word.lstrip("+~"))[0], verb) == verb]
-    return shlex.join(["python", "-m", verb, *words])
+    return shlex.join([*start_words(verb), *words])
+
+
+def config_of(verb: str) -> str:
+    """Return the name of a verb's config."""
+    return verb if (CONF / f"{verb}.yaml").exists() else "config"
+
+
+def answer_options(verb: str, words: Iterable[str]) -> None:
+    """Print the help and exit if it is asked for; refuse an option that there is not, for keys are no options."""
+    options = [word for word in words if word.startswith("-")]
+    if {"-h", "--help"} & set(options):
+        print(help_text(verb, plain(compose(config_name=config_of(verb)))))
+        sys.exit(0)
+    for option in options:
+        name, _, value = option.partition("=")
+        if name not in HYDRA_OPTIONS:
+            key = name.strip("-")
+            known = _known_keys(config_of(verb))
+            advice = f"write {key}={value or '...'}" if key in known else nearest(key, known)
+            raise ConfigError(f"there is no option {name}; {advice} (keys have no dashes: {verb} --help lists them)")
 
 
 def stop_on_signals() -> None:
@@ -134,7 +171,7 @@ def _in_our_words(error: Exception, config_name: str) -> str:
         key = unknown[1]
         if key == "learner":
             return "learner=...: a study has a list of learners: learners=[emt,pemt]"
-        return f"there is no key {key!r}; {nearest(key, _keys(plain(compose(config_name=config_name))))}"
+        return f"there is no key {key!r}; {nearest(key, _known_keys(config_name))}"
     return text
 
 
@@ -153,6 +190,11 @@ def _sweep(arguments: Sequence[str]) -> Iterator[list[str]]:
         for part in OverridesParser.create().parse_overrides(overrides)
     ]
     return map(list, itertools.product(*choices))
+
+
+def _known_keys(config_name: str) -> list[str]:
+    """Return what can be given a value on the command line of a config: its groups and its keys."""
+    return [*groups_of(config_name), *_keys(plain(compose(config_name=config_name)))]
 
 
 def _keys(values: dict[str, Any], prefix: str = "") -> list[str]:

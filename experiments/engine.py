@@ -11,6 +11,7 @@ from typing import Any
 
 import joblib
 
+from emt.extras import needs
 from experiments.alone import Alone, BrokenProcessPool, depend_on
 from experiments.config import ConfigError, Engine
 from experiments.plan import Block
@@ -113,9 +114,10 @@ def _pool(engine: Engine) -> Iterator[type[Exception]]:
             yield BrokenProcessPool
         return
     try:
-        from experiments.cluster import KilledWorker, cluster
+        with needs("dask"):
+            from experiments.cluster import KilledWorker, cluster
     except ImportError as error:
-        raise ConfigError(f"engine=dask needs dask: pip install 'dask[distributed]' ({error})") from error
+        raise ConfigError(f"engine=dask: {error}") from error
     with cluster(engine.address, n_workers(engine)) as backend, joblib.parallel_config(**backend):
         yield KilledWorker
 

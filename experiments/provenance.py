@@ -16,6 +16,7 @@ import numba
 
 __all__ = ["cpu", "provenance"]
 
+CLONE = Path(__file__).parent.parent
 PACKAGES = ("emt", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyarrow", "joblib", "vowpalwabbit", "hydra-core")
 
 
@@ -42,10 +43,10 @@ def provenance() -> dict[str, Any]:
 
 
 def _git(*arguments: str) -> str | None:
+    if not (CLONE / ".git").exists():  # installed: a repository around it is another one
+        return None
     try:
-        done = subprocess.run(
-            ["git", *arguments], cwd=Path(__file__).parent, capture_output=True, text=True, check=True, timeout=30
-        )
+        done = subprocess.run(["git", *arguments], cwd=CLONE, capture_output=True, text=True, check=True, timeout=30)
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()

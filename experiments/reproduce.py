@@ -19,17 +19,13 @@ import hydra
 from omegaconf import DictConfig
 
 from experiments.checks import CONF, ConfigError, check_choice, check_keys, check_whole, plain
-from experiments.cli import compose, report_errors, stop_on_signals
+from experiments.cli import answer_options, compose, report_errors, stop_on_signals
 from experiments.config import study
+from experiments.verbs import start_words, subprocess_words
 
 __all__ = ["Step", "reproduce", "steps"]
 
-MODULES = {
-    "prepare": "experiments.prepare",
-    "run": "experiments.run",
-    "report": "analysis.report",
-    "status": "experiments.status",
-}
+VERBS = ["prepare", "run", "report", "status"]
 KEYS = ["suite", "seeds", "experiments", "verbs", "results", "n_jobs"]
 SOME_FAILED, REFUSED, STOPPED = 1, 2, 130  # exit statuses of the verbs
 
@@ -51,7 +47,7 @@ class Step:
         >>> Step("run", ("experiment=ablation", "learners=[emt,pemt]")).command
         "python -m experiments.run experiment=ablation 'learners=[emt,pemt]'"
         """
-        return shlex.join(["python", "-m", MODULES[self.verb], *self.words])
+        return shlex.join([*start_words(self.verb), *self.words])
 
 
 def steps(cfg: DictConfig) -> list[list[Step]]:
@@ -76,7 +72,7 @@ def steps(cfg: DictConfig) -> list[list[Step]]:
     suite = values["suite"].get("name")
     if plain(compose([f"suite={suite}"]).suite) != values["suite"]:
         raise ConfigError(f"suite: a list of datasets of your own is a file in conf/suite, not a change of {suite}")
-    verbs = [check_choice(verb, "verbs", list(MODULES)) for verb in values["verbs"]]
+    verbs = [check_choice(verb, "verbs", VERBS) for verb in values["verbs"]]
     common = {"suite": suite, "seeds": check_whole(values["seeds"], "seeds", 1), "results": values["results"]}
     common |= {"missing": "skip"} | ({"engine.n_jobs": values["n_jobs"]} if values["n_jobs"] is not None else {})
     groups = [[Step("prepare", (f"suite={suite}",))]] if "prepare" in verbs else []
@@ -153,7 +149,7 @@ def reproduce(groups: list[list[Step]]) -> int:
 def _give(step: Step) -> int:
     """Run a command and return its exit status; when this is stopped, so is the command, and it is waited for."""
     print(f"\n{step.command}", flush=True)
-    process = subprocess.Popen([sys.executable, "-m", MODULES[step.verb], *step.words])
+    process = subprocess.Popen([*subprocess_words(step.verb), *step.words])
     try:
         return process.wait()
     except KeyboardInterrupt:
@@ -164,10 +160,11 @@ def _give(step: Step) -> int:
 
 def main() -> None:
     """Reproduce what the command line asks for."""
-    typed = shlex.join(["python", "-m", "experiments.reproduce", *sys.argv[1:]])
+    typed = shlex.join([*start_words("reproduce"), *sys.argv[1:]])
     os.environ["HYDRA_FULL_ERROR"] = "1"  # or Hydra would print and exit by itself
     given: list[DictConfig] = []
     with report_errors("reproduce"):
+        answer_options("reproduce", sys.argv[1:])
         hydra.main(version_base="1.3", config_path=str(CONF), config_name="reproduce")(given.append)()
         groups = [group for cfg in given for group in steps(cfg)]
     try:

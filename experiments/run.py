@@ -66,7 +66,7 @@ def run(study: Study, cfg: DictConfig) -> int:
         try:
             _finish(todo, {run: key for run, key in todo.left(tried).items() if todo.in_shard(run)}, made_by)
         except KeyboardInterrupt:
-            _say(f"stopped; the log has all that is done. To go on: {command('experiments.run', study)}")
+            _say(f"stopped; the log has all that is done. To go on: {command('run', study)}")
             sys.exit(130)
         store.compact(study.folder, made_by, _shard(study))
     return _summarise(todo)
@@ -161,7 +161,7 @@ def _refuse_missing(todo: Plan) -> None:
             first = next(iter(todo.missing.values()))
             raise ConfigError(
                 f"{len(todo.missing)} of {len(suite.datasets)} datasets of suite {suite.name} are not ready: {names} "
-                f"({first}). {command('experiments.prepare', todo.study)} makes them; missing=skip leaves them out"
+                f"({first}). {command('prepare', todo.study)} makes them; missing=skip leaves them out"
             )
         _say(f"not ready, left out: {names}")
     if not todo.sources:
@@ -210,6 +210,6 @@ def _say(text: str) -> None:
 if __name__ == "__main__":
     stop_on_signals()
     try:
-        main(run)
+        main(run, "run")
     finally:
         end_workers()

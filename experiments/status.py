@@ -42,7 +42,7 @@ def status(study: Study, cfg: DictConfig) -> None:
     print(f"the log of what is left will take {sum(map(todo.n_bytes, todo.left(log))) / 1e6:,.1f} MB")
     print(_datasets(todo))
     if todo.left(log):
-        print(f"what is left is run by {command('experiments.run', study)}")
+        print(f"what is left is run by {command('run', study)}")
 
 
 def table(todo: Plan, log: pd.DataFrame) -> pd.DataFrame:
@@ -76,9 +76,9 @@ def _datasets(todo: Plan) -> str:
     known = prepared.failures()
     lines += [f"not prepared: {name}: {known.get(name, reason)}" for name, reason in todo.missing.items()]
     if todo.missing:
-        lines.append(f"{command('experiments.prepare', todo.study)} prepares what it can")
+        lines.append(f"{command('prepare', todo.study)} prepares what it can")
     return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    main(status)
+    main(status, "status")

@@ -31,9 +31,10 @@ def test_packages_import_only_what_is_below_them(package):
         assert not imported(file) & {"tests", "benchmarks"}, file
 
 
-def test_importing_the_learners_does_not_load_vowpal_wabbit():
+def test_vowpal_wabbit_is_loaded_when_a_learner_on_it_is_made():
     code = """
 import sys, emt.learners
+emt.learners.VWEMT
 assert "vowpalwabbit" not in sys.modules
 emt.learners.VWEMT()
 assert "vowpalwabbit" in sys.modules

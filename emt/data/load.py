@@ -77,7 +77,7 @@ def load(dataset: str | int) -> Dataset:
     ----------
     dataset : str or int
         The name of an embedded set ("digits") or of one that `save` has stored, or the id of an OpenML task (3) that
-        ``python -m experiments.prepare`` has prepared.
+        ``emt prepare`` has prepared.
 
     Returns
     -------
@@ -108,9 +108,9 @@ def load(dataset: str | int) -> Dataset:
         why = f" (the last try: {reason})" if reason else ""
         raise DatasetError(
             f"OpenML task {dataset} is not prepared in {prepared.folder()}{why}: "
-            "run python -m experiments.prepare with a suite that has it"
+            "run emt prepare with a suite that has it"
         ) from None
     except prepared.BrokenFile as error:
         if isinstance(dataset, str):
             raise DatasetError(f"{error}; save it again") from error
-        raise DatasetError(f"{error}; run python -m experiments.prepare with a suite that has it") from error
+        raise DatasetError(f"{error}; run emt prepare with a suite that has it") from error

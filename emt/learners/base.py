@@ -14,7 +14,7 @@ import numpy as np
 from emt._kernels.explore import sample
 from emt.environment import Context, Environment, Space
 
-__all__ = ["Learner"]
+__all__ = ["Learner", "refuse_other_actions"]
 
 TOLERANCE = 1e-6  # of the sum of probabilities
 
@@ -48,6 +48,12 @@ def _problem(values: Any, n_actions: int) -> str:
     if values.min() < 0:
         return f"no probability may be negative: {values}"
     return f"probabilities must sum to 1, not to {values.sum()}"
+
+
+def refuse_other_actions(n_actions: int, space: Space) -> None:
+    """Raise where `Learner.predict` is asked for another number of actions than `Learner.start` was told of."""
+    if n_actions != space.n_actions:
+        raise ValueError(f"there are {n_actions} actions, but it was started with {space.n_actions}")
 
 
 class Learner(ABC):

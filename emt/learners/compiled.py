@@ -17,7 +17,7 @@ from emt._kernels.vector import offsets
 from emt.arguments import check_counts
 from emt.array_files import load_arrays, naming, save_arrays
 from emt.environment import Context, Environment, Space
-from emt.learners.base import Learner
+from emt.learners.base import Learner, refuse_other_actions
 
 __all__ = ["Arrays", "CompiledLearner"]
 
@@ -55,8 +55,7 @@ class CompiledLearner(Learner):
 
     def predict(self, context: Context, n_actions: int) -> np.ndarray:
         """Return the probability of each action."""
-        if n_actions != self._space.n_actions:
-            raise ValueError(f"there are {n_actions} actions, but it was started with {self._space.n_actions}")
+        refuse_other_actions(n_actions, self._space)
         self._make_room()
         predict_step(self._bandit, *self._taken(context))
         return self._bandit.probabilities.copy()

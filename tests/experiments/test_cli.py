@@ -19,7 +19,7 @@ def call(monkeypatch, tmp_path):
         monkeypatch.setenv("HYDRA_FULL_ERROR", "0")
         GlobalHydra.instance().clear()
         with pytest.raises(SystemExit) as exit_:
-            main(lambda study, cfg: given.append(study) or task(study, cfg))
+            main(lambda study, cfg: given.append(study) or task(study, cfg), "run")
         GlobalHydra.instance().clear()
         return exit_.value.code, given
 
@@ -37,6 +37,10 @@ def call(monkeypatch, tmp_path):
         (["learner=emt"], "learners=[emt,pemt]"),
         (["seeds=["], "cannot read 'seeds=['"),
         (["seeds"], "cannot read 'seeds'"),
+        (["--seeds", "5"], "there is no option --seeds; write seeds=..."),
+        (["--seeds=5"], "write seeds=5"),
+        (["--sedes=5"], "there is no option --sedes; did you mean seeds"),
+        (["expriment=bounded"], "there is no key 'expriment'; did you mean experiment"),
         ([TOY, "seeds=0"], "seeds=0"),
         (["-m", TOY, "learner.epsilon=0.1,2"], "epsilon must be between 0 and 1"),
         (["-m", TOY, "seeds=1,0"], "seeds=0"),

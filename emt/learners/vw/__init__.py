@@ -1,6 +1,6 @@
 """The learners on Vowpal Wabbit (VW): references for the compiled ones.
 
-Importing this package loads VW; `emt.learners` does so only when one of them is asked for.
+Making one of them loads VW, which the extra ``emt[vw]`` brings; importing this package does not.
 """
 
 from emt.learners.vw.cmt import VWCMT

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from emt.environment import Space
 from emt.learners.cmt import check_contextual
-from emt.learners.vw.workspace import Memory, VWLearner
+from emt.learners.vw.base import VWLearner
+
+if TYPE_CHECKING:
+    from emt.learners.vw.workspace import Memory
 
 __all__ = ["VWCMT"]
 
@@ -47,12 +52,15 @@ class VWCMT(VWLearner):
         dreams: int = 10,
         alpha: float = 0.5,
     ):
+        super().__init__()
         check_contextual(epsilon, max_nodes, leaf_multiplier, dreams, alpha)
         self.epsilon, self.max_nodes, self.leaf_multiplier = epsilon, max_nodes, leaf_multiplier
         self.dreams, self.alpha = dreams, alpha
 
     def build(self, space: Space, seed: int) -> Memory:
         """Return VW's memory tree; rewards 0 and 1 are labels 1 and 2, because label 0 means none."""
+        from emt.learners.vw.workspace import Memory
+
         command = (
             f"--memory_tree {self.max_nodes} --leaf_example_multiplier {self.leaf_multiplier} "
             f"--dream_repeats {self.dreams} --alpha {self.alpha} --learn_at_leaf --online "

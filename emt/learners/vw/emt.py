@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from emt.arguments import check_choice, check_counts, check_shares
 from emt.environment import Space
-from emt.learners.vw.workspace import Memory, VWLearner
+from emt.learners.vw.base import VWLearner
+
+if TYPE_CHECKING:
+    from emt.learners.vw.workspace import Memory
 
 __all__ = ["VWEMT"]
 
@@ -42,6 +47,7 @@ class VWEMT(VWLearner):
         budget: int | None = None,
         scorer: str = "self_consistent",
     ):
+        super().__init__()
         check_shares(epsilon=epsilon)
         check_counts(1, leaf_capacity=leaf_capacity, budget=1 if budget is None else budget)
         check_choice(("self_consistent", "interaction"), scorer=scorer)
@@ -49,6 +55,8 @@ class VWEMT(VWLearner):
 
     def build(self, space: Space, seed: int) -> Memory:
         """Return VW's eigen memory tree; its labels are the rewards, weighted by 1 / (|A| p)."""
+        from emt.learners.vw.workspace import Memory
+
         consistent = self.scorer == "self_consistent"
         command = (
             f"--emt --emt_tree {self.budget or 0} --emt_leaf {self.leaf_capacity} "

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from emt.arguments import check_counts, check_shares
 from emt.environment import Space
-from emt.learners.vw.workspace import Policy, VWLearner
+from emt.learners.vw.base import VWLearner
+
+if TYPE_CHECKING:
+    from emt.learners.vw.workspace import Policy
 
 __all__ = ["VWParametric", "parametric_policy"]
 
 
 def parametric_policy(space: Space, seed: int, epsilon: float, bits: int, constant: bool) -> Policy:
     """Return VW's contextual bandit on the features a, xa and xxa."""
+    from emt.learners.vw.workspace import Policy
+
     command = f"--cb_explore_adf --epsilon {epsilon} --interactions xa --interactions xxa --ignore_linear x -b {bits}"
     return Policy(command if constant else f"{command} --noconstant", space, seed)
 
@@ -40,6 +47,7 @@ class VWParametric(VWLearner):
     """
 
     def __init__(self, epsilon: float = 0.1, bits: int = 26):
+        super().__init__()
         check_shares(epsilon=epsilon)
         check_counts(1, bits=bits)
         self.epsilon, self.bits = epsilon, bits

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from emt.arguments import check_counts
 from emt.environment import Space
 from emt.learners.cmt import check_contextual
+from emt.learners.vw.base import VWLearner
 from emt.learners.vw.cmt import VWCMT
 from emt.learners.vw.parametric import parametric_policy
-from emt.learners.vw.workspace import PolicyWithMemory, VWLearner
+
+if TYPE_CHECKING:
+    from emt.learners.vw.workspace import PolicyWithMemory
 
 __all__ = ["VWPCMT"]
 
@@ -45,6 +50,7 @@ class VWPCMT(VWLearner):
         dreams: int = 10,
         alpha: float = 0.5,
     ):
+        super().__init__()
         check_contextual(epsilon, max_nodes, leaf_multiplier, dreams, alpha)
         check_counts(1, bits=bits)
         self.epsilon, self.bits, self.max_nodes, self.leaf_multiplier = epsilon, bits, max_nodes, leaf_multiplier
@@ -52,6 +58,8 @@ class VWPCMT(VWLearner):
 
     def build(self, space: Space, seed: int) -> PolicyWithMemory:
         """Return the policy and its memory; with a memory, the paper's runs kept VW's constant."""
+        from emt.learners.vw.workspace import PolicyWithMemory
+
         memory = VWCMT(self.epsilon, self.max_nodes, self.leaf_multiplier, self.dreams, self.alpha)
         policy = parametric_policy(space, seed, self.epsilon, self.bits, constant=True)
         return PolicyWithMemory(memory.build(space, seed), policy)

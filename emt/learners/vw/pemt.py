@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from emt.arguments import check_counts, check_shares
 from emt.environment import Space
+from emt.learners.vw.base import VWLearner
 from emt.learners.vw.emt import VWEMT
 from emt.learners.vw.parametric import parametric_policy
-from emt.learners.vw.workspace import PolicyWithMemory, VWLearner
+
+if TYPE_CHECKING:
+    from emt.learners.vw.workspace import PolicyWithMemory
 
 __all__ = ["VWPEMT"]
 
@@ -36,12 +41,15 @@ class VWPEMT(VWLearner):
     """
 
     def __init__(self, epsilon: float = 0.1, bits: int = 26, leaf_capacity: int = 100, budget: int | None = None):
+        super().__init__()
         check_shares(epsilon=epsilon)
         check_counts(1, bits=bits, leaf_capacity=leaf_capacity, budget=1 if budget is None else budget)
         self.epsilon, self.bits, self.leaf_capacity, self.budget = epsilon, bits, leaf_capacity, budget
 
     def build(self, space: Space, seed: int) -> PolicyWithMemory:
         """Return the policy and its memory; with a memory, the paper's runs kept VW's constant."""
+        from emt.learners.vw.workspace import PolicyWithMemory
+
         memory = VWEMT(self.epsilon, self.leaf_capacity, self.budget)
         policy = parametric_policy(space, seed, self.epsilon, self.bits, constant=True)
         return PolicyWithMemory(memory.build(space, seed), policy)

@@ -6,15 +6,13 @@ says of it. An index is the one that VW's text format would give to the name ``s
 the predictions of text, without the writing and parsing of it.
 
 VW's bindings (`pylibvw`) are called directly where a step passes: the checks in pyvw around a prediction cost ten
-times the prediction.
+times the prediction. Importing this module loads VW.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any, Protocol
 
 import numpy as np
 import pylibvw
@@ -23,9 +21,8 @@ from vowpalwabbit.pyvw import Example
 
 from emt._kernels.explore import epsilon_greedy
 from emt.environment import Context, Space
-from emt.learners.base import Learner
 
-__all__ = ["Memory", "Model", "Policy", "PolicyWithMemory", "Strategy", "VWLearner"]
+__all__ = ["Memory", "Model", "Policy", "PolicyWithMemory"]
 
 Features = list[tuple[int, float]]
 _ACTION = ord("a")
@@ -185,54 +182,3 @@ class PolicyWithMemory:
         """Free VW's side."""
         self._memory.finish()
         self._policy.finish()
-
-
-class Strategy(Protocol):
-    """What a learner that runs on VW is made of: `Memory`, `Policy` or `PolicyWithMemory`."""
-
-    def probabilities(self, context: Context) -> np.ndarray:
-        """Return the probability of each action."""
-
-    def learn(self, context: Context, action: int, reward: float, probability: float) -> None:
-        """Learn from the reward of the action taken."""
-
-    def finish(self) -> None:
-        """Free VW's side."""
-
-
-class VWLearner(Learner):
-    """Base of the learners that run on VW: a subclass says how its strategy is built for a stream."""
-
-    _strategy: Strategy | None = None
-
-    @abstractmethod
-    def build(self, space: Space, seed: int) -> Strategy:
-        """Return a fresh strategy for a stream of this shape."""
-
-    def start(self, space: Space, seed: int) -> None:
-        """Forget everything and get ready for a stream of contexts of this shape."""
-        self.finish()
-        self._strategy = self.build(space, seed)
-
-    def predict(self, context: Context, n_actions: int) -> np.ndarray:
-        """Return the probability of each action."""
-        return self._started().probabilities(context)
-
-    def learn(self, context: Context, action: int, reward: float, probability: float) -> None:
-        """Learn from the reward of the action that was taken with this probability."""
-        self._started().learn(context, action, reward, probability)
-
-    def finish(self) -> None:
-        """Free VW's side."""
-        if self._strategy is not None:
-            self._strategy.finish()
-            self._strategy = None
-
-    def _started(self) -> Strategy:
-        if self._strategy is None:
-            raise RuntimeError(f"{type(self).__name__} has no stream yet: call start(space, seed) first")
-        return self._strategy
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A workspace cannot be pickled: the copy begins with its own start.
-        return {name: value for name, value in vars(self).items() if name != "_strategy"}

@@ -72,7 +72,7 @@ def test_no_byte_can_change_unseen(store, dataset):
 def test_a_file_that_is_no_dataset_is_broken(store, dataset, content):
     path = prepared.write(dataset)
     path.write_bytes(content)
-    with pytest.raises(DatasetError, match=r"task-5.parquet is broken: .*experiments.prepare"):
+    with pytest.raises(DatasetError, match=r"task-5.parquet is broken: .*emt prepare"):
         load(5)
 
 
@@ -97,7 +97,7 @@ def test_a_file_under_another_name_or_of_another_format_is_not_taken(store, data
 
 
 def test_what_is_not_prepared_is_said_with_the_command_and_the_last_failure(store):
-    with pytest.raises(DatasetError, match=r"OpenML task 5 is not prepared in .*: run python -m experiments.prepare"):
+    with pytest.raises(DatasetError, match=r"OpenML task 5 is not prepared in .*: run emt prepare"):
         load(5)
     prepared.record_failure("task-5", "the server was away")
     with pytest.raises(DatasetError, match="the last try: the server was away"):
