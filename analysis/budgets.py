@@ -19,6 +19,8 @@ def budget_table(
 ) -> pd.DataFrame:
     """Compare every budget with the largest one of learners that are otherwise the same, and with the baseline.
 
+    Learners that differ in what they forget first are two lines, but their largest budget is the same: that of both.
+
     Parameters
     ----------
     finals : DataFrame
@@ -43,7 +45,7 @@ def budget_table(
     rows = []
     for family in cast.budgets():
         for learner in family:
-            loss = compare(finals, family[0], learner)
+            loss = compare(finals, cast.largest(learner), learner)
             against = compare(finals, learner, baseline, rule)
             budget = cast.value(learner, "budget") or horizon
             rows.append({"line": cast.label(family[0], but="budget"), "learner": learner, "budget": budget})

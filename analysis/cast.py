@@ -110,6 +110,19 @@ class Cast:
         families = [family for family in self.families("budget") if any(self.value(name, "budget") for name in family)]
         return [sorted(family, key=self.budget, reverse=True) for family in families]
 
+    def largest(self, name: str) -> str:
+        """Return the learner with the largest budget of those that differ in budget and eviction alone.
+
+        Examples
+        --------
+        >>> sizes = {"all": (None, "lru"), "old": (1000, "fifo"), "unused": (1000, "lru")}
+        >>> params = {key: {"budget": budget, "eviction": how} for key, (budget, how) in sizes.items()}
+        >>> Cast({key: Member("pemt", {}, one) for key, one in params.items()}).largest("old")
+        'all'
+        """
+        rest = {one: {**self.members[one].params, "budget": None, "eviction": None} for one in self.order()}
+        return max((one for one in rest if rest[one] == rest[name]), key=self.budget)
+
     def budget(self, name: str) -> float:
         """Return how many memories a learner may keep, infinity where there is no limit."""
         budget = self.value(name, "budget")
@@ -135,4 +148,6 @@ def _words(parameter: str, value: Any) -> str:
     """Say a parameter's value in print."""
     if parameter == "budget":
         return "no budget" if value is None else f"{value:,} memories"
+    if parameter == "eviction":
+        return str(value).upper()
     return f"{parameter.replace('_', ' ')} {'none' if value is None else value}"

@@ -19,6 +19,7 @@ from analysis.contrasts import baseline_of, contrasts_of
 from analysis.curves import curves_of, mean_curves
 from analysis.datasets import dataset_table, read_groups
 from analysis.details import details_section
+from analysis.drift import drift_section
 from analysis.meta import Forest, fit_forest
 from analysis.metafeatures import feature_table
 from analysis.paper import beside, claims_of, table_1_pairs, verdict
@@ -241,7 +242,7 @@ def results_of(study: Study, options: Options, say: Callable[[str], None] = lamb
     length = full_length(finals, study.horizon) if len(finals) else study.horizon
     curves = curve_table(plain, length)
     say("working out what the study was made to find out")
-    found = [details_section(finals, present, options.rule)]
+    found = [details_section(finals, present, options.rule), drift_section(log, cast, options.rule)]
     sections = [section for section in found if section]
     told = {parameter for section in sections for parameter in section.parameters}
     say("laying sweeps side by side")

@@ -56,6 +56,8 @@ def findings(results: Results) -> list[str]:
         said += [f"What is missing is run by `{command('run', study)}`, which goes on where it stopped."]
     if not n_done:
         return [*said, f"There is no finished run of it in `{study.folder / 'runs'}` yet."]
+    if len(study.stories) > 1:
+        said += [f"Where no story is named, what is said is about the story {study.stories[0]}."]
     label, means = results.present.label, results.means
     best = means.sort_values("mean", ascending=False, kind="stable").iloc[0]
     count = count_text(best["datasets"], best["fewest_seeds"], best["most_seeds"])

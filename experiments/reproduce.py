@@ -53,7 +53,9 @@ class Step:
 def steps(cfg: DictConfig) -> list[list[Step]]:
     """Return the commands of a study: those of the preparation, then those of each experiment.
 
-    Every command is checked here, before the first is given.
+    An experiment may give values of its own: whatever its command takes; seeds, of which it then has so many at most;
+    and suites, which of a suite's parts it is run on (``{paper: paper_drift}``). Every command is checked here, before
+    the first is given.
 
     Examples
     --------
@@ -63,6 +65,9 @@ def steps(cfg: DictConfig) -> list[list[Step]]:
     python -m experiments.run experiment=unbounded suite=paper seeds=5 results=results missing=skip
     python -m experiments.run experiment=ablation suite=paper seeds=5 results=results missing=skip
     python -m experiments.run experiment=bounded suite=paper seeds=5 results=results missing=skip
+    python -m experiments.run experiment=capacity suite=paper seeds=5 results=results missing=skip
+    python -m experiments.run experiment=details suite=paper seeds=5 results=results missing=skip
+    python -m experiments.run experiment=drift suite=paper_drift seeds=5 results=results missing=skip
     """
     values = plain(cfg)
     check_keys(values, KEYS, "", required=KEYS)
@@ -80,7 +85,9 @@ def steps(cfg: DictConfig) -> list[list[Step]]:
         given = dict(experiment) if isinstance(experiment, dict) else {"experiment": experiment}
         if "experiment" not in given:
             raise ConfigError(f"experiments: {experiment} has no experiment (a file in conf/experiment)")
+        parts = given.pop("suites", {})
         words = {"experiment": given.pop("experiment")} | common | given
+        words |= {"suite": parts.get(suite, suite), "seeds": min(common["seeds"], given.get("seeds", common["seeds"]))}
         overrides = tuple(f"{key}={override(value)}" for key, value in words.items())
         summary = study(compose(overrides)).folder / "summary.md"
         groups.append([Step(verb, overrides, summary) for verb in verbs if verb != "prepare"])

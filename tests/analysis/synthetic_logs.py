@@ -63,9 +63,17 @@ def finals(rewards: Mapping[tuple[str, str], Sequence[float | None]]) -> pd.Data
     return pd.DataFrame(rows)
 
 
-def study_of(results: Path, learners: Sequence[object], n_datasets: int, seeds: int, horizon: int) -> Study:
+def study_of(
+    results: Path,
+    learners: Sequence[object],
+    n_datasets: int,
+    seeds: int,
+    horizon: int,
+    stories: Sequence[str] = ("none",),
+) -> Study:
     """A study of datasets that nobody has."""
     words = [f"learners={override(list(learners))}", f"seeds={seeds}", f"horizon={horizon}", f"results={results}"]
+    words += [f"+stories={override(list(stories))}"]
     names = tuple(f"set-{number:03d}" for number in range(n_datasets))
     return replace(study(compose(words)), suite=Suite("synthetic", names), typed=tuple(words))
 

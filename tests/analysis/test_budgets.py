@@ -65,3 +65,16 @@ def test_any_learner_can_be_the_one_to_beat(table):
     rewards = {("pemt[budget=8]", "a"): [0.5, 0.6, 0.7], ("mine", "a"): [0.8, 0.9, 0.95]}
     kinds = budgets(8, others=["mine"])
     assert budget_table(finals(rewards), kinds, 100, baseline="mine")["losses"].tolist() == [1]
+
+
+def test_what_is_forgotten_first_is_a_line_of_its_own_that_loses_against_the_same_largest_budget():
+    pemt = {"class": "PEMT", "epsilon": 0.1}
+    kinds = cast(
+        free=pemt | {"budget": None, "eviction": "lru"},
+        unused=pemt | {"budget": 64, "eviction": "lru"},
+        oldest=pemt | {"budget": 64, "eviction": "fifo"},
+        parametric={"class": "Parametric"},
+    )
+    rewards = {("free", "a"): [0.7, 0.8], ("unused", "a"): [0.5, 0.6], ("oldest", "a"): [0.6, 0.7]}
+    rows = budget_table(finals(rewards | {("parametric", "a"): [0.4, 0.4]}), kinds, horizon=128)
+    assert rows.set_index("learner")["loss"].round(6).to_dict() == {"free": 0, "unused": 0.2, "oldest": 0.1}

@@ -36,7 +36,8 @@ def test_the_experiments_of_the_paper():
     assert [entry.config["leaf_capacity"] for entry in capacity.learners.values()] == [25, 50, 100, 200, 300]
     bounded = study(compose(["experiment=bounded"]))
     assert (bounded.seeds, bounded.horizon, bounded.min_rows) == (50, 32000, 32000)
-    assert [entry.config.get("budget") for entry in bounded.learners.values()] == [None, 1000, 2000, 16000, 32000]
+    assert [entry.config.get("budget") for entry in bounded.learners.values()] == [None, 1000, 2000, 16000, 32000, 1000]
+    assert bounded.learners["pemt[budget=1000,eviction=fifo]"].config["eviction"] == "fifo"
 
 
 @pytest.mark.parametrize("name", choices("suite"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments import store
-from experiments.checks import ConfigError, choices
+from experiments.checks import ConfigError, choices, plain
 from experiments.cli import compose
 from experiments.config import study
 from experiments.reproduce import Step, override, reproduce, steps
@@ -36,16 +36,38 @@ def start(tmp_path, *words, delay=0.0):
 @pytest.mark.parametrize("name", choices("study"))
 def test_every_study_is_of_commands_that_compose(name):
     groups = steps(compose([f"study={name}"], "reproduce"))
-    assert [[step.verb for step in group] for group in groups] == [["prepare"], *[["run", "report"]] * 3]
     asked = [study(compose(group[0].words)) for group in groups[1:]]
-    assert [one.name for one in asked] == ["unbounded", "ablation", "bounded"]
-    assert {one.suite.name for one in asked} == {name}
+    assert [[step.verb for step in group] for group in groups] == [["prepare"], *[["run", "report"]] * len(asked)]
+    names = [one.name for one in asked]
+    beyond = ["capacity"] * (name == "paper") + ["details", "drift"]
+    assert names == ["unbounded", "ablation", "bounded", *beyond]
+    assert {one.suite.name for one in asked} == {"embedded"} if name == "embedded" else {"paper", "paper_drift"}
     assert all(one.skip_missing for one in asked)
     bounded = asked[2]
     shares = [entry.config.get("budget", 0) / bounded.horizon for entry in bounded.learners.values()]
-    assert shares == [0, 1 / 32, 1 / 16, 1 / 2, 1]
+    assert shares == [0, 1 / 32, 1 / 16, 1 / 2, 1, 1 / 32]
     assert bounded.min_rows == (0 if name == "embedded" else 32_000)
-    assert {one.seeds for one in asked} == {5 if name == "embedded" else 50}
+    assert {one.seeds for one in asked[:3]} == {5 if name == "embedded" else 50}
+    assert max(one.seeds for one in asked[-2:]) <= 10
+
+
+def test_an_experiment_has_its_own_seeds_at_most_and_a_part_of_its_suite_alone():
+    words = ["study=paper", "verbs=[run]", "experiments=[{experiment:drift,seeds:10,suites:{paper:paper_drift}}]"]
+
+    def asked(*more):
+        [[step]] = steps(compose([*words, *more], "reproduce"))
+        return study(compose(step.words))
+
+    assert (asked().seeds, asked("seeds=3").seeds) == (10, 3)
+    assert (asked().suite.name, asked("suite=embedded").suite.name) == ("paper_drift", "embedded")
+
+
+def test_the_parts_of_the_papers_suite_are_tasks_of_it():
+    paper = set(plain(compose(["suite=paper"]).suite)["datasets"])
+    for name, n_tasks in (("paper_drift", 64), ("paper_search", 32)):
+        part = plain(compose([f"suite={name}"]).suite)["datasets"]
+        assert len(part) == n_tasks
+        assert set(part) < paper
 
 
 def test_seeds_workers_suites_and_places_go_into_every_command():
