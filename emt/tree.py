@@ -30,6 +30,7 @@ from emt._kernels.eigen import (
     query_keys,
     unpack,
     use_memories,
+    widen,
 )
 from emt._kernels.parts import pack
 from emt._kernels.vector import offsets
@@ -38,7 +39,7 @@ from emt.array_files import load_arrays, naming, save_arrays
 from emt.keys import many_keys, many_observations, one_key, one_observation
 from emt.options import TreeOptions
 
-__all__ = ["EigenMemoryTree", "Memory", "Retrieved"]
+__all__ = ["EigenMemoryTree", "Memory", "Neighbours", "Retrieved"]
 
 FORMAT = "emt-tree-2"
 FEW = 200  # memories that a new tree has room for
@@ -69,6 +70,17 @@ class Retrieved(NamedTuple):
     def id(self) -> int | None:
         """The memory's identifier."""
         return self.memory.id
+
+
+class Neighbours(NamedTuple):
+    """The most similar memories of many keys: for each key a row, the least score first.
+
+    Where a leaf has fewer memories, the rest of its row is NaN, infinity and -1. An identifier not given is -1.
+    """
+
+    y: np.ndarray
+    score: np.ndarray
+    id: np.ndarray
 
 
 class EigenMemoryTree:
@@ -270,12 +282,7 @@ class EigenMemoryTree:
             The value; 0 from an empty tree.
         """
         check_counts(1, k=k)
-        key = one_key(self._options, x, categorical, action)
-        if k == 1:
-            return float(self._query(key)[0])
-        rows, _ = nearest(self._tree, key, k)
-        use_memories(self._tree, rows[::-1].copy())
-        return float(self._tree.memories.record["value"][rows].mean()) if len(rows) else 0.0
+        return float(self._query(one_key(self._options, x, categorical, action), k)[0])
 
     def query_many(
         self,
@@ -283,9 +290,11 @@ class EigenMemoryTree:
         *,
         categorical: Sequence[Sequence[int]] | np.ndarray | None = None,
         action: Sequence[int] | np.ndarray | None = None,
+        k: int = 1,
     ) -> np.ndarray:
         """Return the value of each key, one query after the other: the same as calls of `query`, and faster."""
-        return self._query(many_keys(self._options, X, categorical, action))
+        check_counts(1, k=k)
+        return self._query(many_keys(self._options, X, categorical, action), k)
 
     def retrieve(
         self,
@@ -332,8 +341,35 @@ class EigenMemoryTree:
         [(10.0, 0.1), (0.0, 0.59)]
         """
         check_counts(1, k=k)
-        found = nearest(self._tree, one_key(self._options, x, categorical, action), k)
-        return [Retrieved(self._memory(int(row)), float(score)) for row, score in zip(*found, strict=True)]
+        rows, scores = nearest(self._tree, one_key(self._options, x, categorical, action), k)
+        found = zip(rows[0], scores[0], strict=True)
+        return [Retrieved(self._memory(int(row)), float(score)) for row, score in found if row != NONE]
+
+    def neighbours_many(
+        self,
+        X: Sequence[Sequence[float]] | np.ndarray,
+        k: int,
+        *,
+        categorical: Sequence[Sequence[int]] | np.ndarray | None = None,
+        action: Sequence[int] | np.ndarray | None = None,
+    ) -> Neighbours:
+        """Return what `neighbours` does, for many keys at once, as arrays: a row for each key.
+
+        No row is longer than the largest leaf.
+
+        Examples
+        --------
+        >>> tree = EigenMemoryTree(n_features=1)
+        >>> tree.learn_many([[0.0], [1.0], [3.0]], [0.0, 10.0, 30.0], weight=0, id=[7, 8, 9])
+        >>> tree.neighbours_many([[0.9], [9.0]], k=2).id
+        array([[8, 7],
+               [9, 8]])
+        """
+        check_counts(1, k=k)
+        rows, scores = nearest(self._tree, many_keys(self._options, X, categorical, action), k)
+        record = self._tree.memories.record
+        values, ids = record["value"][rows], record["id"][rows]
+        return Neighbours(np.where(rows == NONE, np.nan, values), scores, np.where(rows == NONE, NONE, ids))
 
     def forget(
         self,
@@ -369,6 +405,30 @@ class EigenMemoryTree:
             return int(forget_key(self._tree, one_key(self._options, x, categorical, action)))
         check_counts(0, 2**63 - 1, id=id)
         return int(forget_id(self._tree, id))
+
+    def widen(self, n_features: int) -> None:
+        """Give keys more numeric coordinates, which are 0 in every memory so far.
+
+        What is stored under a key is found under it, with zeros, as before. Routers that are there do not see the new
+        coordinates, those of later splits do.
+
+        Parameters
+        ----------
+        n_features : int
+            The new number of numeric coordinates.
+
+        Examples
+        --------
+        >>> tree = EigenMemoryTree(n_features=1)
+        >>> tree.learn([0.5], 1.0)
+        >>> tree.widen(2)
+        >>> tree.learn([0.5, 9.0], 2.0)
+        >>> tree.query([0.5, 0.0]), tree.query([0.5, 8.0])
+        (1.0, 2.0)
+        """
+        check_counts(self._options.n_features, n_features=n_features)
+        wider = dataclasses.replace(self._options, n_features=int(n_features))
+        self._hold(wider, unpack(wider, widen(self._options, wider, pack(self._tree))))
 
     def __len__(self) -> int:
         return int(self._tree.counts.memories)
@@ -446,10 +506,16 @@ class EigenMemoryTree:
             self._tree = make_room(self._tree)
             step = learn_keys(self._tree, keys, values, weights, ids, step)
 
-    def _query(self, keys: Keys) -> np.ndarray:
-        rows, scores = np.full(len(keys.numeric), NONE), np.zeros(len(keys.numeric), self._options.dtype)
-        query_keys(self._tree, keys, rows, scores)
-        return np.where(rows == NONE, 0.0, self._tree.memories.record["value"][rows])
+    def _query(self, keys: Keys, k: int) -> np.ndarray:
+        if k == 1:
+            rows, scores = np.full(len(keys.numeric), NONE), np.zeros(len(keys.numeric), self._options.dtype)
+            query_keys(self._tree, keys, rows, scores)
+            return np.where(rows == NONE, 0.0, self._tree.memories.record["value"][rows])
+        rows, _ = nearest(self._tree, keys, k)
+        there = rows != NONE
+        use_memories(self._tree, rows[:, ::-1][there[:, ::-1]])
+        values = np.where(there, self._tree.memories.record["value"][rows], 0.0)
+        return np.asarray(values.sum(axis=1) / np.maximum(there.sum(axis=1), 1))
 
     def _memory(self, row: int) -> Memory:
         memories, options = self._tree.memories, self._options

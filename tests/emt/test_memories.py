@@ -194,11 +194,16 @@ def test_impossible_numbers_of_neighbours_are_refused(k):
     for look in (tree.query, tree.neighbours):
         with pytest.raises(ValueError, match="k must be a whole number, at least 1"):
             look([1.0], k=k)
+    for look in (tree.query_many, tree.neighbours_many):
+        with pytest.raises(ValueError, match="k must be a whole number, at least 1"):
+            look([[1.0]], k=k)
 
 
 def test_an_empty_tree_has_no_neighbours():
     tree = EigenMemoryTree(1)
     assert (tree.neighbours([1.0], 3), tree.query([1.0], k=3), tree.query_many([[1.0]]).tolist()) == ([], 0.0, [0.0])
+    assert tree.query_many([[1.0]], k=3).tolist() == [0.0]
+    assert tree.neighbours_many([[1.0]], 3).y.shape == (1, 0)
 
 
 # Many at once
@@ -274,3 +279,78 @@ def test_arrays_that_cannot_be_written_to_are_taken_as_they_are():
     tree.query(X[0])
     tree.query_many(X)
     assert (len(learn_keys.overloads), len(query_keys.overloads)) == before
+
+
+@pytest.mark.parametrize("k", [2, 5, 1000])
+def test_neighbours_and_means_of_many_keys_are_those_of_each(k):
+    tree, _, rng = grown_pair(SPACES[1], {"budget": 60}, seed=1)
+    keys = [draw_key(rng, SPACES[1]) for _ in range(50)]
+    before = inside.state(tree)
+    found = tree.neighbours_many(k=k, **together(keys))
+    for row, key in enumerate(keys):
+        expected = tree.neighbours(k=k, **key)
+        n = len(expected)
+        assert 0 < n <= k
+        assert found.y[row, :n].tolist() == [one.y for one in expected]
+        assert found.score[row, :n].tolist() == [one.score for one in expected]
+        assert found.id[row, :n].tolist() == [-1 if one.id is None else one.id for one in expected]
+        assert np.isnan(found.y[row, n:]).all()
+        assert (found.score[row, n:] == np.inf).all()
+        assert (found.id[row, n:] == -1).all()
+    assert found.y.shape[1] <= k
+    assert inside.state(tree) == before, "looking changes nothing"
+    again = pickle.loads(pickle.dumps(tree))
+    assert tree.query_many(k=k, **together(keys)).tolist() == [again.query(k=k, **key) for key in keys]
+    assert all_of(tree) == all_of(again), "not the same order of use"
+
+
+# More coordinates
+
+
+def with_zeros(key, n):
+    return key | {"x": np.append(key["x"], np.zeros(n))}
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS, ids=str)
+@pytest.mark.parametrize("space", SPACES, ids=str)
+def test_a_wider_tree_finds_what_it_found_before(algorithm, space):
+    tree, _, rng = grown_pair(space, algorithm, seed=5)
+    keys = [draw_key(rng, space) for _ in range(40)]
+    stored, found = list(tree.memories()), [tree.neighbours(k=4, **key) for key in keys]
+    shape = (len(tree), tree.n_leaves, tree.depth)
+    tree.widen(space["n_features"] + 9)
+    assert (len(tree), tree.n_leaves, tree.depth) == shape
+    for memory, before in zip(tree.memories(), stored, strict=True):
+        assert memory.x.tolist() == [*before.x, *[0.0] * 9]
+        assert memory.categorical.tolist() == before.categorical.tolist()
+        assert (memory.action, memory.y, memory.id) == (before.action, before.y, before.id)
+    for key, before in zip(keys, found, strict=True):
+        now = tree.neighbours(k=4, **with_zeros(key, 9))
+        assert [one.score for one in now] == pytest.approx([one.score for one in before], abs=1e-9)
+
+
+@pytest.mark.parametrize("scorer", ["self_consistent", "interaction"])
+@pytest.mark.parametrize("space", SPACES, ids=str)
+def test_a_wider_tree_goes_on_as_one_that_was_as_wide_from_the_start(scorer, space):
+    """As long as no leaf is split: a split draws a number for each coordinate."""
+    options, rng = {"scorer": scorer, "leaf_capacity": 500}, np.random.default_rng(2)
+    tree = EigenMemoryTree(**space | options)
+    wide = EigenMemoryTree(**space | options | {"n_features": space["n_features"] + 2})
+    for step in range(80):
+        key, y = draw_key(rng, space), float(rng.normal())
+        if step == 40:
+            tree.widen(space["n_features"] + 2)
+        long = key | {"x": np.append(key["x"], rng.normal(size=2) if step >= 40 else np.zeros(2))}
+        tree.learn(y=y, **(long if step >= 40 else key))
+        wide.learn(y=y, **long)
+    for _ in range(20):
+        key = with_zeros(draw_key(rng, space), 2)
+        here, there = tree.neighbours(k=5, **key), wide.neighbours(k=5, **key)
+        assert [one.y for one in here] == [one.y for one in there]
+        assert [one.score for one in here] == pytest.approx([one.score for one in there], abs=1e-9)
+
+
+def test_a_tree_is_not_made_narrower():
+    tree = EigenMemoryTree(3)
+    with pytest.raises(ValueError, match="n_features must be a whole number, at least 3, not 2"):
+        tree.widen(2)

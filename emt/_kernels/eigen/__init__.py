@@ -2,7 +2,7 @@
 
 from emt._kernels.eigen.memory import Keys, learn_keys, make_room, query_keys
 from emt._kernels.eigen.neighbours import forget_id, forget_key, nearest, use_memories
-from emt._kernels.eigen.packing import unpack
+from emt._kernels.eigen.packing import unpack, widen
 from emt._kernels.eigen.state import NONE, Tree, allocate
 
 __all__ = [
@@ -18,4 +18,5 @@ __all__ = [
     "query_keys",
     "unpack",
     "use_memories",
+    "widen",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emt._kernels.compile import kernel
+from emt._kernels.compile import inner, kernel
 from emt._kernels.eigen.leaf import list_rows
 from emt._kernels.eigen.memory import Keys
 from emt._kernels.eigen.predict_scorer import begin_question, scan, score_action
@@ -16,28 +16,66 @@ from emt._kernels.vector import equal_keys
 __all__ = ["forget_id", "forget_key", "nearest", "use_memories"]
 
 
-def nearest(tree: Tree, key: Keys, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k memories of a key's leaf with the least scores, the least first, and the scores.
+def nearest(tree: Tree, keys: Keys, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the k memories with the least scores in each key's leaf, the least first, and the scores: a row a key.
 
-    Of equal scores the memory that was stored last comes first.
+    Of equal scores the memory that was stored last comes first. Where a leaf has fewer, the rest of a row is `NONE`
+    and infinity; no row is longer than the largest leaf.
     """
-    if tree.counts.memories == 0:
-        return np.zeros(0, np.int64), np.zeros(0)
-    start, n = score_leaf(tree, key)
-    rows, scores = tree.scratch.candidate[start : start + n], tree.scratch.score[start : start + n]
-    order = np.lexsort((-tree.memories.record["serial"][rows], scores))[:k]
-    return rows[order].astype(np.int64), scores[order]
+    shape = len(keys.numeric), min(k, int(tree.counts.largest))
+    rows, scores = np.full(shape, NONE), np.full(shape, np.inf, tree.scratch.score.dtype)
+    look_up(tree, keys, rows, scores)
+    return rows, scores
 
 
 @kernel
-def score_leaf(tree: Tree, key: Keys) -> tuple[int, int]:
-    """Score the memories in a key's leaf; return where they start among the candidates, and how many there are."""
-    numeric, codes, action = key.numeric[0], key.codes[0], key.action[0]
-    begin_question(tree.options, tree.counts, tree.scorer, tree.scratch, numeric, codes)
-    leaf = route(tree.options, tree.counts, tree.nodes, numeric, codes, action)
-    start, n = scan(tree, leaf, numeric, codes), tree.nodes.node[leaf].size
-    score_action(tree.options, tree.memories, tree.scorer, tree.scratch, start, n, action)
-    return start, int(n)
+def look_up(tree: Tree, keys: Keys, rows: np.ndarray, scores: np.ndarray) -> None:
+    """Write the nearest memories of one key after the other, and their scores."""
+    if tree.counts.memories == 0:
+        return
+    record = tree.memories.record
+    for q in range(len(rows)):
+        numeric, codes, action = keys.numeric[q], keys.codes[q], keys.action[q]
+        begin_question(tree.options, tree.counts, tree.scorer, tree.scratch, numeric, codes)
+        leaf = route(tree.options, tree.counts, tree.nodes, numeric, codes, action)
+        start, n = scan(tree, leaf, numeric, codes), tree.nodes.node[leaf].size
+        score_action(tree.options, tree.memories, tree.scorer, tree.scratch, start, n, action)
+        # A heap with the worst of the k best so far on top, then a heap sort
+        k = min(n, rows.shape[1])
+        row, score = rows[q, :k], scores[q, :k]
+        for j in range(k):
+            row[j], score[j] = tree.scratch.candidate[start + j], tree.scratch.score[start + j]
+        for top in range(k // 2 - 1, -1, -1):
+            _sift(record, row, score, top, k)
+        for j in range(start + k, start + n):
+            candidate = np.int64(tree.scratch.candidate[j])
+            if _is_nearer(record, candidate, tree.scratch.score[j], row[0], score[0]):
+                row[0], score[0] = candidate, tree.scratch.score[j]
+                _sift(record, row, score, 0, k)
+        for end in range(k - 1, 0, -1):
+            row[0], row[end] = row[end], row[0]
+            score[0], score[end] = score[end], score[0]
+            _sift(record, row, score, 0, end)
+
+
+@inner
+def _sift(record: np.ndarray, row: np.ndarray, score: np.ndarray, top: int, end: int) -> None:
+    """Let the entry on top sink to where both entries below it are nearer."""
+    while 2 * top + 1 < end:
+        below = 2 * top + 1
+        if below + 1 < end and _is_nearer(record, row[below], score[below], row[below + 1], score[below + 1]):
+            below += 1
+        if not _is_nearer(record, row[top], score[top], row[below], score[below]):
+            return
+        row[top], row[below] = row[below], row[top]
+        score[top], score[below] = score[below], score[top]
+        top = below
+
+
+@inner
+def _is_nearer(record: np.ndarray, row: int, score: float, other: int, other_score: float) -> bool:
+    """Tell whether a memory comes before another: by its score, and of equal ones because it was stored later."""
+    return score < other_score or (score == other_score and record[row].serial > record[other].serial)
 
 
 @kernel

@@ -25,7 +25,7 @@ from emt._kernels.parts import pack
 from emt._kernels.vector import offsets
 from emt.options import GREATEST, TreeOptions
 
-__all__ = ["unpack"]
+__all__ = ["unpack", "widen"]
 
 INNER = -1
 
@@ -83,6 +83,38 @@ def unpack(options: TreeOptions, arrays: dict[str, np.ndarray]) -> Tree:
     tree.scorer.weight[: tree.options.n_weights] = arrays["weight"]
     tree.scorer.coin[:] = arrays["coin"]
     return tree
+
+
+def widen(options: TreeOptions, wider: TreeOptions, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the arrays of a tree whose keys have more numeric coordinates, 0 in every memory so far.
+
+    Routers do not see the new coordinates; their weights in the scorer are those of a new tree.
+    """
+    more = wider.n_features - options.n_features
+    n_inputs, n_actions, _ = measure(options)
+    new = pack_tree(allocate(wider, 0))
+    kept = np.arange(n_inputs)
+    kept[options.n_features :] += more  # where a position of the x block is now
+    whole = np.concatenate([kept, n_inputs + more + np.arange(n_actions)])
+    if options.scorer == "interaction":
+        weights = (whole[:, None] * (n_inputs + more + n_actions) + whole).ravel()
+    else:
+        crossed = n_inputs + more + n_actions + np.arange(n_actions)[:, None] * (n_inputs + more) + kept
+        weights = np.concatenate([whole, crossed.ravel()])
+    weight, coin = new["weight"], new["coin"]
+    weight[weights] = arrays["weight"]
+    if coin.size:
+        coin[:, weights] = arrays["coin"]
+    router = np.zeros((len(arrays["router"]), len(whole) + more), options.dtype)
+    router[:, whole] = arrays["router"]
+    numeric = np.pad(arrays["numeric"], ((0, 0), (0, more)))
+    return arrays | {
+        "numeric": numeric,
+        "codes": (arrays["codes"] + more).astype(np.int32),
+        "router": router,
+        "weight": weight,
+        "coin": coin,
+    }
 
 
 def _put_nodes(
