@@ -17,11 +17,16 @@ MANY = 12  # learners: of more, not each is told of in a sentence, nor drawn aga
 
 # name of the config: label in print, in the order of the tables
 LABELS = {
+    "pemt_plus": "PEMT+",
+    "pcmt_plus": "PCMT+",
     "pemt": "PEMT",
     "emt": "EMT",
     "pcmt": "PCMT",
     "cmt": "CMT",
     "parametric": "Parametric",
+    "knn": "kNN",
+    "ridge": "Ridge",
+    "linucb": "LinUCB",
     "emt_not_self_consistent": "EMT, not self-consistent",
     "emt_as_printed": "EMT as printed",
     "pemt_as_printed": "PEMT as printed",

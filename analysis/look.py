@@ -22,11 +22,16 @@ ORANGE, GREEN, BLUE, SKY, VERMILION, PURPLE = "#E69F00", "#009E73", "#0072B2", "
 GREY = "#7F7F7F"
 
 COLOURS = {
+    "pemt_plus": "#000000",
+    "pcmt_plus": "#4D2D40",
     "pemt": VERMILION,
     "emt": BLUE,
     "pcmt": PURPLE,
     "cmt": ORANGE,
     "parametric": GREEN,
+    "knn": "#A6761D",
+    "ridge": "#1B7837",
+    "linucb": "#5AAE61",
     "emt_not_self_consistent": SKY,
     "emt_as_printed": "#332288",
     "pemt_as_printed": "#882255",

@@ -74,15 +74,15 @@ class ByKind(Protocol):
     def __call__(self, part: Any, *arguments: Any) -> Any:
         """Call the implementation for the kind of the part."""
 
-    def of(self, kind: type) -> Callable[[F], F]:
+    def of(self, *kinds: type) -> Callable[[F], F]:
         """Register an implementation."""
 
 
 def by_kind(declaration: Callable[..., Any]) -> ByKind:
     """Declare a function with an implementation for each kind of its first argument, a NamedTuple or None.
 
-    ``declaration.of(kind)`` registers an implementation. In kernels, which one it is, is decided when the kernel is
-    compiled; called from Python, the implementation runs as it is written.
+    ``declaration.of(kind)`` registers an implementation, for several kinds if need be. In kernels, which one it is, is
+    decided when the kernel is compiled; called from Python, the implementation runs as it is written.
     """
     implementations: dict[Any, Callable[..., Any]] = {}
 
@@ -93,9 +93,9 @@ def by_kind(declaration: Callable[..., Any]) -> ByKind:
     def choose(part: Any, *_: Any) -> Callable[..., Any] | None:
         return implementations.get(type(None) if part == types.none else getattr(part, "instance_class", None))
 
-    def of(kind: type) -> Callable[[F], F]:
+    def of(*kinds: type) -> Callable[[F], F]:
         def register(function: F) -> F:
-            implementations[kind] = _named(function)
+            implementations.update(dict.fromkeys(kinds, _named(function)))
             if _DEFERS:
                 _INNER.add(function.__qualname__)
             return function

@@ -130,7 +130,7 @@ def make_features(linear: Linear, numeric: np.ndarray, codes: np.ndarray) -> Non
     n_nonzero = np.int32(1)
     amount[0] = 1
     for i in range(len(numeric)):
-        amount[1 + i] = _limited(numeric[i])
+        amount[1 + i] = limited(numeric[i])
         n_nonzero += np.int32(numeric[i] != 0)
     n_dense = n * (n + 1) // 2
     if n_dense <= model.direct and n_nonzero * (n_nonzero + 1) // 2 * SPARSE > n_dense:
@@ -159,7 +159,7 @@ def make_features(linear: Linear, numeric: np.ndarray, codes: np.ndarray) -> Non
 
 
 @inner
-def _limited(x: np.float32) -> np.float32:
+def limited(x: np.float32) -> np.float32:
     x = x if x < LARGEST else LARGEST
     return x if x > -LARGEST else -LARGEST
 
@@ -174,7 +174,7 @@ def _multiply(x: np.ndarray, n: int, value: np.ndarray) -> None:
     for j in range(n):
         row, x_j = value[start : start + (j + LANES) // LANES * LANES], x[j]
         for i in range(len(row)):
-            row[i] = _limited(x_j * x[i])
+            row[i] = limited(x_j * x[i])
         start += j + 1
 
 
@@ -194,7 +194,7 @@ def _list_features(linear: Linear, n_first: int, n_active: int) -> int:
             for m in range(k + 1):
                 features[m] = number(linear.numbering, row + active[m])
         for m in range(k + 1):
-            values[m] = _limited(x_j * amount[m])
+            values[m] = limited(x_j * amount[m])
         n += k + 1
     return n
 
@@ -250,18 +250,18 @@ def learn_linear(
     shared[3, 0], shared[3, 1] = model.constant, answers[action, 0]
     squared_gradient = np.float32(4 * error * error * weight)
     d, value, gain = model.n_dense, linear.value, linear.gain
-    norm, step = _prepare(value[:d], weights[:d], adaptive[:d], norms[:d], gain[:d], squared_gradient)
+    norm, step = prepare(value[:d], weights[:d], adaptive[:d], norms[:d], gain[:d], squared_gradient)
     together = 1 if linear.numbering.counts.sharing else CHUNK
     for start in range(d, model.n_features, together):
         end = min(start + together, model.n_features)
         more_norm, more_step = _prepare_listed(linear, start, end, weights, adaptive, norms, squared_gradient)
         norm, step = norm + more_norm, step + more_step
-    more_norm, more_step = _prepare(shared[3], shared[0], shared[1], shared[2], shared[4], squared_gradient)
+    more_norm, more_step = prepare(shared[3], shared[0], shared[1], shared[2], shared[4], squared_gradient)
     norm, step = norm + more_norm, step + more_step
     model.total_norm += weight * norm
     model.total_weight += weight
     multiplier = np.sqrt(model.total_weight / model.total_norm)
-    update = np.float32(error * _invariant(LEARNING_RATE * weight, step * multiplier) * multiplier)
+    update = np.float32(error * invariant(LEARNING_RATE * weight, step * multiplier) * multiplier)
     for k in range(d):
         weights[k] += update * gain[k]
     feature, gain = linear.feature[d : model.n_features], gain[d : model.n_features]
@@ -272,7 +272,7 @@ def learn_linear(
 
 
 @inner
-def _invariant(scale: float, step: float) -> float:
+def invariant(scale: float, step: float) -> float:
     """Return how far one example moves its prediction towards its label: as if taken in infinitely many small steps."""
     if scale * step < 1e-6:
         return 2 * scale
@@ -295,7 +295,7 @@ def _prepare_listed(
     n = len(feature)
     for k in range(n):
         weights[k], adaptives[k], norms[k] = weight[feature[k]], adaptive[feature[k]], norm[feature[k]]
-    total, step = _prepare(
+    total, step = prepare(
         linear.value[start:end], weights[:n], adaptives[:n], norms[:n], linear.gain[start:end], squared_gradient
     )
     for k in range(n):
@@ -304,7 +304,7 @@ def _prepare_listed(
 
 
 @inner
-def _prepare(
+def prepare(
     value: np.ndarray,
     weight: np.ndarray,
     adaptive: np.ndarray,

@@ -18,7 +18,19 @@ import numpy as np
 
 from emt._kernels.compile import by_kind
 
-__all__ = ["ask", "begin", "explore", "grow", "has_room", "judge", "learn", "measured", "pack", "remark"]
+__all__ = [
+    "ask",
+    "begin",
+    "explore",
+    "grow",
+    "has_room",
+    "judge",
+    "learn",
+    "measured",
+    "pack",
+    "remark",
+    "uncertainty",
+]
 
 
 @by_kind
@@ -37,8 +49,13 @@ def judge(model: Any, answers: np.ndarray, values: np.ndarray) -> None:
 
 
 @by_kind
-def explore(explorer: Any, values: np.ndarray, probabilities: np.ndarray) -> None:
-    """Write the probability of every action."""
+def uncertainty(model: Any, widths: np.ndarray) -> None:
+    """Write how unsure a model is of every action's reward in the context it has begun; not every model can tell."""
+
+
+@by_kind
+def explore(explorer: Any, model: Any, values: np.ndarray, probabilities: np.ndarray) -> None:
+    """Write the probability of every action, given the values that the model has predicted."""
 
 
 @by_kind

@@ -1,6 +1,6 @@
-"""The loop: one for every learner, whatever its memory and its model.
+"""The loop: one for every learner, whatever its memory, its model and its exploration.
 
-ask the memory, let the model judge what it says, explore, and let both learn from the reward of the action taken
+ask the memory, let the model judge what it says, explore, and let them learn from the reward of the action taken
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from emt._kernels.compile import inner, kernel
-from emt._kernels.explore import EpsilonGreedy, take
+from emt._kernels.explore import take
 from emt._kernels.parts import ask, begin, explore, has_room, judge, learn
 
 __all__ = ["Bandit", "Stream", "learn_step", "make_bandit", "play", "predict_step"]
@@ -21,7 +21,7 @@ class Bandit(NamedTuple):
 
     memory: Any  # None: no memory
     model: Any  # None: no model
-    explorer: EpsilonGreedy
+    explorer: Any
     answers: np.ndarray  # the memory's, a row per action
     values: np.ndarray  # predicted rewards
     probabilities: np.ndarray
@@ -37,7 +37,7 @@ class Stream(NamedTuple):
     rewards: np.ndarray
 
 
-def make_bandit(memory: Any, model: Any, explorer: EpsilonGreedy, n_actions: int, n_answers: int = 1) -> Bandit:
+def make_bandit(memory: Any, model: Any, explorer: Any, n_actions: int, n_answers: int = 1) -> Bandit:
     """Return a learner of these parts that has seen nothing."""
     values, probabilities = np.zeros((2, n_actions))
     return Bandit(memory, model, explorer, np.zeros((n_actions, n_answers)), values, probabilities)
@@ -79,7 +79,7 @@ def _predict(bandit: Bandit, numeric: np.ndarray, codes: np.ndarray) -> None:
     ask(bandit.memory, numeric, codes, bandit.answers)
     begin(bandit.model, numeric, codes)
     judge(bandit.model, bandit.answers, bandit.values)
-    explore(bandit.explorer, bandit.values, bandit.probabilities)
+    explore(bandit.explorer, bandit.model, bandit.values, bandit.probabilities)
 
 
 @inner
@@ -89,3 +89,4 @@ def _learn(
     weight = 1 / (len(bandit.values) * probability)  # importance: 1 for an action drawn uniformly
     learn(bandit.model, numeric, codes, action, bandit.answers, reward, weight)
     learn(bandit.memory, numeric, codes, action, bandit.answers, reward, weight)
+    learn(bandit.explorer, numeric, codes, action, bandit.answers, reward, weight)

@@ -3,9 +3,30 @@
 from emt.learners.base import Learner
 from emt.learners.cmt import CMT
 from emt.learners.emt import EMT
+from emt.learners.knn import KNN
 from emt.learners.parametric import Parametric
 from emt.learners.pcmt import PCMT
+from emt.learners.pcmt_plus import PCMTPlus
 from emt.learners.pemt import PEMT
+from emt.learners.pemt_plus import PEMTPlus
+from emt.learners.ridge import LinUCB, Ridge
 from emt.learners.vw import VWCMT, VWEMT, VWPCMT, VWPEMT, VWParametric
 
-__all__ = ["CMT", "EMT", "PCMT", "PEMT", "VWCMT", "VWEMT", "VWPCMT", "VWPEMT", "Learner", "Parametric", "VWParametric"]
+__all__ = [
+    "CMT",
+    "EMT",
+    "KNN",
+    "PCMT",
+    "PEMT",
+    "VWCMT",
+    "VWEMT",
+    "VWPCMT",
+    "VWPEMT",
+    "Learner",
+    "LinUCB",
+    "PCMTPlus",
+    "PEMTPlus",
+    "Parametric",
+    "Ridge",
+    "VWParametric",
+]

@@ -10,6 +10,7 @@ from emt._kernels.contextual.slots import BITS
 from emt.arguments import check_counts, check_shares
 from emt.environment import Space
 from emt.learners.compiled import Arrays, CompiledLearner
+from emt.learners.exploring import Exploration, keep_exploration
 
 __all__ = ["CMT", "check_contextual", "contextual_memory", "unpacked_memory"]
 
@@ -36,6 +37,8 @@ class CMT(CompiledLearner):
     bits : int, optional
         Of Vowpal Wabbit's hash, of which some are left for features: the paper's runs had 25, of which 14 were left,
         enough for most sets. None: no two features collide.
+    explore : str or mapping
+        How: ``epsilon``, epsilon-greedy as in the paper, or ``squarecb``; see `emt.learners.exploring`.
 
     Examples
     --------
@@ -54,9 +57,11 @@ class CMT(CompiledLearner):
         dreams: int = 10,
         alpha: float = 0.5,
         bits: int | None = BITS,
+        explore: Exploration = "epsilon",
     ):
         check_contextual(epsilon, max_nodes, leaf_multiplier, dreams, alpha, bits)
-        self.epsilon, self.max_nodes, self.leaf_multiplier = epsilon, max_nodes, leaf_multiplier
+        keep_exploration(self, epsilon, explore)
+        self.max_nodes, self.leaf_multiplier = max_nodes, leaf_multiplier
         self.dreams, self.alpha, self.bits = dreams, alpha, bits
 
     def parts(self, space: Space, seed: int, n_steps: int) -> tuple[Any, Any]:

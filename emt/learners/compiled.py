@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from emt._kernels.explore import EpsilonGreedy
+from emt._kernels.explore import unpack_explorer
 from emt._kernels.parts import grow, has_room, measured, pack, remark
 from emt._kernels.play import Bandit, Stream, learn_step, make_bandit, play, predict_step
 from emt._kernels.vector import offsets
@@ -18,6 +18,7 @@ from emt.arguments import check_counts
 from emt.array_files import load_arrays, naming, save_arrays
 from emt.environment import Context, Environment, Space
 from emt.learners.base import Learner, refuse_other_actions
+from emt.learners.exploring import Exploration, explorer_of
 
 __all__ = ["Arrays", "CompiledLearner"]
 
@@ -34,9 +35,15 @@ class CompiledLearner(Learner):
     ----------
     epsilon : float
         Share of exploration.
+    explore : str or mapping
+        How it explores: ``epsilon`` (epsilon-greedy, the paper's), ``squarecb``, or ``linucb`` where there is a ridge.
+    n_answers : int
+        How many numbers its memory answers for each action.
     """
 
     epsilon: float
+    explore: Exploration = "epsilon"
+    n_answers: int = 1
     _space: Space
     _bandit: Bandit
 
@@ -51,7 +58,8 @@ class CompiledLearner(Learner):
 
     def _begin(self, space: Space, memory: Any, model: Any) -> None:
         self._space, self._offsets = space, offsets(space.n_numeric, space.n_levels)
-        self._bandit = make_bandit(memory, model, EpsilonGreedy(float(self.epsilon)), space.n_actions)
+        explorer = explorer_of(self, space.n_actions)
+        self._bandit = make_bandit(memory, model, explorer, space.n_actions, self.n_answers)
 
     def predict(self, context: Context, n_actions: int) -> np.ndarray:
         """Return the probability of each action."""
@@ -119,6 +127,7 @@ class CompiledLearner(Learner):
         about = {"format": FORMAT, "class": type(self).__name__, "params": params, "space": asdict(self._space)}
         parts = {"memory": pack(self._bandit.memory), "model": pack(self._bandit.model)}
         self.unpacked(self._space, **parts)
+        parts["explorer"] = pack(self._bandit.explorer)
         arrays = {f"{part}.{name}": array for part, packed in parts.items() for name, array in packed.items()}
         save_arrays(path, about, arrays | {"answers": self._bandit.answers})
 
@@ -137,12 +146,14 @@ class CompiledLearner(Learner):
             for n in space.n_levels:
                 check_counts(1, n_levels=n)
             answers = arrays.pop("answers")
-            parts: dict[str, Arrays] = {"memory": {}, "model": {}}
+            parts: dict[str, Arrays] = {"memory": {}, "model": {}, "explorer": {}}
             for name, array in arrays.items():
                 part, _, field = name.partition(".")
                 parts[part][field] = array
+            explorer = parts.pop("explorer")
             memory, model = learner.unpacked(space, **parts)
             learner._begin(space, memory, model)
+            unpack_explorer(learner._bandit.explorer, explorer)
             empty = learner._bandit.answers
             if answers.shape != empty.shape or answers.dtype != empty.dtype or not np.isfinite(answers).all():
                 raise ValueError("its answers do not fit its space")

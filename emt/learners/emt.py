@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from emt._kernels.eigen import Tree, allocate, unpack
-from emt.arguments import check_shares
 from emt.environment import Space
 from emt.learners.compiled import Arrays, CompiledLearner
+from emt.learners.exploring import Exploration, keep_exploration
 from emt.options import MEMORY_OPTIONS, TreeOptions
 
 __all__ = ["EMT", "eigen_memory", "eigen_options", "keep_options"]
@@ -26,6 +26,8 @@ class EMT(CompiledLearner):
         Of the memory: see `emt.EigenMemoryTree`.
     initial_score, learning, crossed, weighted, epochs, boundary, splits_at, duplicates, cross_terms
         Choices of the memory, those of the variant unless given: see `emt.EigenMemoryTree`.
+    explore : str or mapping
+        How: ``epsilon``, epsilon-greedy as in the paper, or ``squarecb``; see `emt.learners.exploring`.
 
     Examples
     --------
@@ -55,9 +57,9 @@ class EMT(CompiledLearner):
         splits_at: str | None = None,
         duplicates: str | None = None,
         cross_terms: str | None = None,
+        explore: Exploration = "epsilon",
     ):
-        check_shares(epsilon=epsilon)
-        self.epsilon = epsilon
+        keep_exploration(self, epsilon, explore)
         keep_options(self, locals())
 
     def parts(self, space: Space, seed: int, n_steps: int) -> tuple[Any, Any]:

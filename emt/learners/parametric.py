@@ -6,9 +6,9 @@ from typing import Any
 
 from emt._kernels.linear import Linear, allocate
 from emt._kernels.linear_packing import unpack_linear
-from emt.arguments import check_shares
 from emt.environment import Space
 from emt.learners.compiled import Arrays, CompiledLearner
+from emt.learners.exploring import Exploration, keep_exploration
 
 __all__ = ["Parametric", "linear_model"]
 
@@ -24,6 +24,8 @@ class Parametric(CompiledLearner):
     ----------
     epsilon : float
         Share of exploration, spread over all actions.
+    explore : str or mapping
+        How: ``epsilon``, epsilon-greedy as in the paper, or ``squarecb``; see `emt.learners.exploring`.
 
     Examples
     --------
@@ -34,9 +36,8 @@ class Parametric(CompiledLearner):
     (150, True)
     """
 
-    def __init__(self, epsilon: float = 0.1):
-        check_shares(epsilon=epsilon)
-        self.epsilon = epsilon
+    def __init__(self, epsilon: float = 0.1, explore: Exploration = "epsilon"):
+        keep_exploration(self, epsilon, explore)
 
     def parts(self, space: Space, seed: int, n_steps: int) -> tuple[Any, Any]:
         """Return no memory, and a linear model."""

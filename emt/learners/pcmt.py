@@ -9,6 +9,7 @@ from emt._kernels.linear_packing import unpack_linear
 from emt.environment import Space
 from emt.learners.cmt import check_contextual, contextual_memory, unpacked_memory
 from emt.learners.compiled import Arrays, CompiledLearner
+from emt.learners.exploring import Exploration, keep_exploration
 from emt.learners.parametric import linear_model
 
 __all__ = ["PCMT"]
@@ -26,6 +27,8 @@ class PCMT(CompiledLearner):
         Share of exploration, spread over all actions.
     max_nodes, leaf_multiplier, dreams, alpha, bits
         Of the memory, as in `CMT`.
+    explore : str or mapping
+        How: ``epsilon``, epsilon-greedy as in the paper, or ``squarecb``; see `emt.learners.exploring`.
 
     Examples
     --------
@@ -44,9 +47,11 @@ class PCMT(CompiledLearner):
         dreams: int = 10,
         alpha: float = 0.5,
         bits: int | None = BITS,
+        explore: Exploration = "epsilon",
     ):
         check_contextual(epsilon, max_nodes, leaf_multiplier, dreams, alpha, bits)
-        self.epsilon, self.max_nodes, self.leaf_multiplier = epsilon, max_nodes, leaf_multiplier
+        keep_exploration(self, epsilon, explore)
+        self.max_nodes, self.leaf_multiplier = max_nodes, leaf_multiplier
         self.dreams, self.alpha, self.bits = dreams, alpha, bits
 
     def parts(self, space: Space, seed: int, n_steps: int) -> tuple[Any, Any]:

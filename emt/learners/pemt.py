@@ -6,10 +6,10 @@ from typing import Any
 
 from emt._kernels.eigen import unpack
 from emt._kernels.linear_packing import unpack_linear
-from emt.arguments import check_shares
 from emt.environment import Space
 from emt.learners.compiled import Arrays, CompiledLearner
 from emt.learners.emt import eigen_memory, eigen_options, keep_options
+from emt.learners.exploring import Exploration, keep_exploration
 from emt.learners.parametric import linear_model
 
 __all__ = ["PEMT"]
@@ -27,6 +27,8 @@ class PEMT(CompiledLearner):
         Share of exploration, spread over all actions.
     leaf_capacity, budget, variant, scorer, router, eviction
         Of the memory, as in `EMT`; so are its further choices.
+    explore : str or mapping
+        How: ``epsilon``, epsilon-greedy as in the paper, or ``squarecb``; see `emt.learners.exploring`.
 
     Examples
     --------
@@ -56,9 +58,9 @@ class PEMT(CompiledLearner):
         splits_at: str | None = None,
         duplicates: str | None = None,
         cross_terms: str | None = None,
+        explore: Exploration = "epsilon",
     ):
-        check_shares(epsilon=epsilon)
-        self.epsilon = epsilon
+        keep_exploration(self, epsilon, explore)
         keep_options(self, locals())
 
     def parts(self, space: Space, seed: int, n_steps: int) -> tuple[Any, Any]:

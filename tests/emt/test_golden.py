@@ -15,7 +15,7 @@ import pytest
 
 from emt import Environment, evaluate
 from emt.data import Dataset, from_arrays, load
-from emt.learners import CMT, EMT, PCMT, PEMT, Learner, Parametric
+from emt.learners import CMT, EMT, KNN, PCMT, PEMT, Learner, LinUCB, Parametric, PCMTPlus, PEMTPlus, Ridge
 
 TABLE = Path(__file__).with_name("golden.json")
 
@@ -37,6 +37,14 @@ LEARNERS: dict[str, Learner] = {
     "cmt, small": CMT(max_nodes=9, leaf_multiplier=1, dreams=3, alpha=0.1),
     "cmt, no collisions": CMT(bits=None),
     "pcmt": PCMT(),
+    "pemt+": PEMTPlus(),
+    "pemt+, budget": PEMTPlus(budget=50, leaf_capacity=20, neighbours=3, forgetting=0.998),
+    "pemt+, linucb": PEMTPlus(explore="linucb"),
+    "pcmt+": PCMTPlus(),
+    "knn": KNN(),
+    "ridge": Ridge(),
+    "linucb": LinUCB(),
+    "parametric, squarecb": Parametric(explore="squarecb"),
 }
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from emt._kernels.compile import inner, kernel
+from emt._kernels.compile import by_kind, inner, kernel
 from emt._kernels.eigen.leaf import attach
 from emt._kernels.eigen.predict_scorer import argmin, begin_question, scan, score_action
 from emt._kernels.eigen.recency import enlist, forget, touch
@@ -17,7 +17,7 @@ from emt._kernels.eigen.update_scorer import update_scorer
 from emt._kernels.parts import ask, begin, grow, has_room, learn
 from emt._kernels.vector import filled, least, squared_norm
 
-__all__ = ["Keys", "learn_keys", "make_room", "query_keys"]
+__all__ = ["Keys", "ask_tree", "learn_keys", "make_room", "observe", "query_keys"]
 
 
 class Keys(NamedTuple):
@@ -72,6 +72,22 @@ def begin_context(tree: Tree, numeric: np.ndarray, codes: np.ndarray) -> None:
 
 @ask.of(Tree)
 def ask_actions(tree: Tree, numeric: np.ndarray, codes: np.ndarray, answers: np.ndarray) -> None:
+    """Query the tree with every action of a context."""
+    ask_tree(tree, None, numeric, codes, answers)
+
+
+@by_kind
+def observe(observer: Any, tree: Tree, start: int, n: int, action: int) -> None:
+    """Look at the candidates of a leaf while they are scored for a query with an action."""
+
+
+@observe.of(type(None))
+def _observe(observer: None, tree: Tree, start: int, n: int, action: int) -> None:
+    pass
+
+
+@inner
+def ask_tree(tree: Tree, observer: Any, numeric: np.ndarray, codes: np.ndarray, answers: np.ndarray) -> None:
     """Query the tree with every action of a context; actions that share a leaf share its scan."""
     options, counts, memories, scratch = tree.options, tree.counts, tree.memories, tree.scratch
     if counts.memories == 0:
@@ -91,6 +107,7 @@ def ask_actions(tree: Tree, numeric: np.ndarray, codes: np.ndarray, answers: np.
         for b in range(a, options.n_actions):
             if found[b] == pending:
                 score_action(options, memories, tree.scorer, scratch, start, n, b)
+                observe(observer, tree, start, n, b)
                 found[b] = scratch.candidate[argmin(counts, memories.record, scratch, start, n)]
     for a in range(options.n_actions):
         answers[a, 0] = memories.record[found[a]].value

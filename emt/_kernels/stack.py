@@ -1,0 +1,191 @@
+"""A stack of models: six numbers about each action, and a least squares that learns whom to trust.
+
+Wolpert. Stacked generalization. Neural Networks 1992. The numbers are
+
+    z = [1, J, R, M, c, c m]
+
+J is what the joint model predicts, the parametric learner's with m as one more feature; R what a ridge regression of
+its own does; m the reward of the nearest memory, M the mean of the nearest ones of the same action, and c how near
+these are. A memory that answers with m alone has M = m and c = 0. What is switched off is 0, and so is its weight.
+
+All are predicted before the reward is seen. The least squares begins with J alone, so that the stack is PEMT at first;
+six weights are learned in tens of steps, where one memory feature among thousands of others learns slowly.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from emt._kernels.compile import inner
+from emt._kernels.guard import Guard, compare, distrusts
+from emt._kernels.least_squares import fit, predict
+from emt._kernels.linear import Linear
+from emt._kernels.parts import begin, grow, has_room, judge, learn, pack, remark, uncertainty
+from emt._kernels.records import record
+
+__all__ = ["Stack", "allocate_stack"]
+
+ONE, JOINT, RIDGE, MEAN, NEAR, NEAR_VALUE = range(6)
+REMEMBERED, NEIGHBOURS_MEAN, NEARNESS = range(3)  # of a memory's answers
+PENALTY = 10.0  # on the distance of the weights from where they start: PEMT
+LARGEST = 1e3  # what is predicted beyond it counts as this
+
+#: What was asked for, and whether z is that of a prediction whose reward has not been seen yet.
+OPTIONS = [
+    ("ridge", "?"),
+    ("neighbours", "?"),
+    ("confidence", "?"),
+    ("guard", "?"),
+    ("forgetting", "f8"),
+    ("asked", "?"),
+]
+
+
+class Stack(NamedTuple):
+    """The models, the least squares over them, and what they say of each action of the context at hand."""
+
+    options: Any
+    joint: Linear
+    ridge: Any  # a Ridge, a FirstOrder, or None
+    weight: np.ndarray
+    inverse: np.ndarray
+    image: np.ndarray
+    guard: Guard
+    z: np.ndarray  # a row for each action
+    predicted: np.ndarray  # by one model or the other
+
+
+def allocate_stack(
+    joint: Linear,
+    ridge: Any,
+    n_actions: int,
+    *,
+    neighbours: bool,
+    confidence: bool,
+    guard: bool,
+    forgetting: float,
+) -> Stack:
+    """Return a stack of these models that has learned nothing."""
+    options = record(
+        OPTIONS,
+        ridge=ridge is not None,
+        neighbours=neighbours,
+        confidence=confidence,
+        guard=guard,
+        forgetting=forgetting,
+    )
+    weight, image = np.zeros((2, 6))
+    weight[JOINT] = 1
+    z, predicted = np.zeros((n_actions, 6)), np.zeros(n_actions)
+    return Stack(options, joint, ridge, weight, np.eye(6) / PENALTY, image, Guard(np.zeros(2)), z, predicted)
+
+
+@begin.of(Stack)
+def begin_stack(stack: Stack, numeric: np.ndarray, codes: np.ndarray) -> None:
+    """Let the models get ready for a context."""
+    begin(stack.joint, numeric, codes)
+    begin(stack.ridge, numeric, codes)
+
+
+@judge.of(Stack)
+def judge_stack(stack: Stack, answers: np.ndarray, values: np.ndarray) -> None:
+    """Write z and each action's value; that of the joint model alone while the guard distrusts the stack."""
+    options, z, predicted = stack.options, stack.z, stack.predicted
+    judge(stack.joint, answers, predicted)
+    for a in range(len(values)):
+        z[a, ONE], z[a, JOINT] = 1, _within(predicted[a])
+    if options.ridge:
+        judge(stack.ridge, answers, predicted)
+        for a in range(len(values)):
+            z[a, RIDGE] = _within(predicted[a])
+    n_answers = answers.shape[1]
+    for a in range(len(values)):
+        if options.neighbours:
+            z[a, MEAN] = answers[a, NEIGHBOURS_MEAN if n_answers > 1 else REMEMBERED]
+        if options.confidence and n_answers > 1:
+            z[a, NEAR] = answers[a, NEARNESS]
+            z[a, NEAR_VALUE] = answers[a, NEARNESS] * answers[a, REMEMBERED]
+    distrusted = options.guard and distrusts(stack.guard)
+    for a in range(len(values)):
+        values[a] = z[a, JOINT] if distrusted else predict(stack.weight, z[a])
+    options.asked = True
+
+
+@inner
+def _within(value: float) -> float:
+    """Return a number that least squares can take, whatever was predicted."""
+    value = value if value < LARGEST else LARGEST  # not a number, too
+    return value if value > -LARGEST else -LARGEST
+
+
+@uncertainty.of(Stack)
+def stack_uncertainty(stack: Stack, widths: np.ndarray) -> None:
+    """Write the ridge's uncertainty of each action."""
+    uncertainty(stack.ridge, widths)
+
+
+@learn.of(Stack)
+def learn_stack(
+    stack: Stack, numeric: np.ndarray, codes: np.ndarray, action: int, answers: np.ndarray, reward: float, weight: float
+) -> None:
+    """Learn the reward of the action taken: first the stack, of what was predicted, then the models."""
+    if stack.options.asked:
+        probability = 1 / (len(stack.z) * weight)
+        compare(stack.guard, _best(stack, False), _best(stack, True), action, reward, probability)
+        z, forgetting = stack.z[action], stack.options.forgetting
+        fit(stack.weight, stack.inverse, stack.image, z, reward, np.sqrt(weight), forgetting)
+        stack.options.asked = False
+    learn(stack.joint, numeric, codes, action, answers, reward, weight)
+    learn(stack.ridge, numeric, codes, action, answers, reward, weight)
+
+
+@inner
+def _best(stack: Stack, joint: bool) -> int:
+    """Return the action that the joint model, or the stack, predicts the greatest reward of."""
+    best, greatest = 0, -np.inf
+    for a in range(len(stack.z)):
+        value = stack.z[a, JOINT] if joint else predict(stack.weight, stack.z[a])
+        if value > greatest:
+            best, greatest = a, value
+    return best
+
+
+@has_room.of(Stack)
+def stack_has_room(stack: Stack) -> bool:
+    """Tell whether the models have room."""
+    return has_room(stack.joint)
+
+
+@grow.register
+def grow_stack(stack: Stack) -> Stack:
+    """Return the stack with more room in its joint model; the ridge needs none."""
+    return stack._replace(joint=grow(stack.joint))
+
+
+@remark.register
+def remark_stack(stack: Stack) -> str:
+    """Return what its models remark."""
+    return "; ".join(filter(None, map(remark, (stack.joint, stack.ridge))))
+
+
+@pack.register
+def pack_stack(stack: Stack) -> dict[str, np.ndarray]:
+    """Return the arrays that a stack can be rebuilt from."""
+    models = {"joint": pack(stack.joint), "ridge": pack(stack.ridge)}
+    return own_arrays(stack) | {
+        f"{model}.{name}": array for model, packed in models.items() for name, array in packed.items()
+    }
+
+
+def own_arrays(stack: Stack) -> dict[str, np.ndarray]:
+    """Return the arrays that are the stack's own."""
+    asked = np.array([stack.options["asked"]], np.int64)
+    return {
+        "weight": stack.weight,
+        "inverse": stack.inverse,
+        "guard": stack.guard.sums,
+        "z": stack.z,
+        "asked": asked,
+    }
