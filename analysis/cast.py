@@ -31,6 +31,7 @@ LABELS = {
     "emt_as_printed": "EMT as printed",
     "pemt_as_printed": "PEMT as printed",
     "emt_random_router": "EMT, random router",
+    "emt_audited": "EMT, audited",
     "vw_parametric": "VW parametric",
     "vw_emt": "VW EMT",
     "vw_pemt": "VW PEMT",
@@ -155,4 +156,5 @@ def _words(parameter: str, value: Any) -> str:
         return "no budget" if value is None else f"{value:,} memories"
     if parameter == "eviction":
         return str(value).upper()
-    return f"{parameter.replace('_', ' ')} {'none' if value is None else value}"
+    said = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
+    return f"{parameter.replace('_', ' ')} {'none' if value is None else said}"

@@ -36,6 +36,7 @@ COLOURS = {
     "emt_as_printed": "#332288",
     "pemt_as_printed": "#882255",
     "emt_random_router": "#999933",
+    "emt_audited": "#5B8DB8",
     "vw_parametric": "#00573F",
     "vw_emt": "#003F62",
     "vw_pemt": "#753400",

@@ -24,6 +24,7 @@ from analysis.meta import Forest, fit_forest
 from analysis.metafeatures import feature_table
 from analysis.paper import beside, claims_of, table_1_pairs, verdict
 from analysis.rewards import mean_rewards, reward_table
+from analysis.search import search_section
 from analysis.section import Section
 from analysis.sweep import pooled, sub_studies, sweep_table, swept_parameters
 from analysis.tidy import curve_table, final_rewards, full_length, speed_table
@@ -242,7 +243,11 @@ def results_of(study: Study, options: Options, say: Callable[[str], None] = lamb
     length = full_length(finals, study.horizon) if len(finals) else study.horizon
     curves = curve_table(plain, length)
     say("working out what the study was made to find out")
-    found = [details_section(finals, present, options.rule), drift_section(log, cast, options.rule)]
+    found = [
+        details_section(finals, present, options.rule),
+        drift_section(log, cast, options.rule),
+        search_section(plain, finals, present, study.horizon, options.rule),
+    ]
     sections = [section for section in found if section]
     told = {parameter for section in sections for parameter in section.parameters}
     say("laying sweeps side by side")

@@ -26,7 +26,6 @@ __all__ = [
     "has_room",
     "judge",
     "learn",
-    "measured",
     "pack",
     "remark",
     "uncertainty",
@@ -81,12 +80,6 @@ def grow(part: Any) -> Any:
 def remark(part: Any) -> str:
     """Return what a reader of the run log should know of a part after a stream (in Python)."""
     return ""
-
-
-@singledispatch
-def measured(part: Any) -> dict[str, float]:
-    """Return the numbers that a part has counted in a stream, for the run log (in Python)."""
-    return {}
 
 
 @singledispatch

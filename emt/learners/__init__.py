@@ -1,5 +1,6 @@
 """The learners of the study, one file each; those on Vowpal Wabbit (``VW...``) load it when they are made."""
 
+from emt.learners.audited import AuditedEMT
 from emt.learners.base import Learner
 from emt.learners.cmt import CMT
 from emt.learners.emt import EMT
@@ -22,6 +23,7 @@ __all__ = [
     "VWEMT",
     "VWPCMT",
     "VWPEMT",
+    "AuditedEMT",
     "Learner",
     "LinUCB",
     "PCMTPlus",

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from emt._kernels.explore import unpack_explorer
-from emt._kernels.parts import grow, has_room, measured, pack, remark
+from emt._kernels.parts import grow, has_room, pack, remark
 from emt._kernels.play import Bandit, Stream, learn_step, make_bandit, play, predict_step
 from emt._kernels.vector import offsets
 from emt.arguments import check_counts
@@ -179,9 +179,7 @@ class CompiledLearner(Learner):
 
     def finish(self) -> None:
         """Note down what a reader of the run log should know."""
-        parts = getattr(self, "_bandit", ())
-        self.note = "; ".join(filter(None, map(remark, parts)))
-        self.measures = {name: value for part in parts for name, value in measured(part).items()}
+        self.note = "; ".join(filter(None, map(remark, getattr(self, "_bandit", ()))))
 
     def _make_room(self) -> None:
         for name in ("memory", "model"):

@@ -29,10 +29,10 @@ def test_labels_say_what_varies():
         "EMT",
         "PEMT, 1,000 memories",
         "PEMT, no budget",
-        "EMT, leaf capacity 25, eviction fifo",
+        "EMT, leaf capacity 25, FIFO",
         "small",
     ]
-    assert cast.label("emt[leaf_capacity=25,eviction=fifo]", but="leaf_capacity") == "EMT, eviction fifo"
+    assert cast.label("emt[leaf_capacity=25,eviction=fifo]", but="leaf_capacity") == "EMT, FIFO"
     assert cast.label("stranger") == "stranger"
 
 

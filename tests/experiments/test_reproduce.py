@@ -39,16 +39,24 @@ def test_every_study_is_of_commands_that_compose(name):
     asked = [study(compose(group[0].words)) for group in groups[1:]]
     assert [[step.verb for step in group] for group in groups] == [["prepare"], *[["run", "report"]] * len(asked)]
     names = [one.name for one in asked]
-    beyond = ["capacity"] * (name == "paper") + ["details", "drift"]
+    beyond = ["capacity"] * (name == "paper") + ["details", "drift", "search"]
     assert names == ["unbounded", "ablation", "bounded", *beyond]
-    assert {one.suite.name for one in asked} == {"embedded"} if name == "embedded" else {"paper", "paper_drift"}
+    assert (
+        {one.suite.name for one in asked} == {"embedded"}
+        if name == "embedded"
+        else {
+            "paper",
+            "paper_drift",
+            "paper_search",
+        }
+    )
     assert all(one.skip_missing for one in asked)
     bounded = asked[2]
     shares = [entry.config.get("budget", 0) / bounded.horizon for entry in bounded.learners.values()]
     assert shares == [0, 1 / 32, 1 / 16, 1 / 2, 1, 1 / 32]
     assert bounded.min_rows == (0 if name == "embedded" else 32_000)
     assert {one.seeds for one in asked[:3]} == {5 if name == "embedded" else 50}
-    assert max(one.seeds for one in asked[-2:]) <= 10
+    assert max(one.seeds for one in asked[-3:]) <= 10
 
 
 def test_an_experiment_has_its_own_seeds_at_most_and_a_part_of_its_suite_alone():
@@ -71,11 +79,11 @@ def test_the_parts_of_the_papers_suite_are_tasks_of_it():
 
 
 def test_seeds_workers_suites_and_places_go_into_every_command():
-    words = ["study=paper", "suite=embedded", "seeds=7", "n_jobs=3", "results=a/b", "verbs=[status]"]
+    words = ["study=paper", "suite=embedded", "seeds=3", "n_jobs=3", "results=a/b", "verbs=[status]"]
     for (step,) in steps(compose(words, "reproduce")):
         assert step.command.startswith("python -m experiments.status experiment=")
         asked = study(compose(step.words))
-        assert (asked.suite.name, asked.seeds, asked.engine.n_jobs) == ("embedded", 7, 3)
+        assert (asked.suite.name, asked.seeds, asked.engine.n_jobs) == ("embedded", 3, 3)
         assert step.summary == Path("a/b") / asked.name / "embedded" / "summary.md"
 
 
