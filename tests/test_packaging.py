@@ -26,18 +26,23 @@ ROOMS = {
     "emt/data/dataset.py": [],
     "emt/data/": ["data"],
     "emt/learners/vw/": ["vw"],
+    "emt/sklearn.py": ["sklearn"],
+    "emt/river.py": ["river"],
+    "emt/coba.py": ["coba"],
     "emt/": [],
     "experiments/command.py": [],
     "experiments/verbs.py": [],
     "experiments/cluster.py": ["dask"],
     "experiments/": ["study"],
     "analysis/": ["study"],
+    "benchmarks/bench_memory.py": ["bench-memory"],
     "benchmarks/": ["bench"],
     "tests/": ["dev"],
 }
 TYPING_ONLY = {"pandas-stubs", "types-tqdm"}
 NOT_IMPORTED = {  # and why they are declared
     "hatchling": "run as a command",
+    "hnswlib": "imported by a benchmark, and not a part of dev",
     "mypy": "run as a command",
     "ruff": "run as a command",
     "pytest-xdist": "pytest -n",
@@ -202,6 +207,9 @@ def from_data():
     from emt.data import load
 
 assert refused(from_data) == "emt.data.load: pandas is not installed: pip install 'emt[data]'", refused(from_data)
+for name in ("sklearn", "river", "coba"):
+    line = f"{name} is not installed: pip install 'emt[{name}]'"
+    assert refused(lambda: __import__(f"emt.{name}")) == line, refused(lambda: __import__(f"emt.{name}"))
 assert refused(VWCMT) == "vowpalwabbit is not installed: pip install 'emt[vw]'", refused(VWCMT)
 present = {name.partition(".")[0] for name in sys.modules}
 assert not present & {"pandas", "scipy", "sklearn", "joblib", "hydra", "vowpalwabbit", "matplotlib"}
