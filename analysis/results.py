@@ -20,6 +20,7 @@ from analysis.curves import curves_of, mean_curves
 from analysis.datasets import dataset_table, read_groups
 from analysis.details import details_section
 from analysis.drift import drift_section
+from analysis.exploring import exploring_section
 from analysis.meta import Forest, fit_forest
 from analysis.metafeatures import feature_table
 from analysis.paper import beside, claims_of, table_1_pairs, verdict
@@ -247,6 +248,7 @@ def results_of(study: Study, options: Options, say: Callable[[str], None] = lamb
         details_section(finals, present, options.rule),
         drift_section(log, cast, options.rule),
         search_section(plain, finals, present, study.horizon, options.rule),
+        exploring_section(finals, present, options.rule),
     ]
     sections = [section for section in found if section]
     told = {parameter for section in sections for parameter in section.parameters}

@@ -125,12 +125,16 @@ def _load(reference: str | int) -> Dataset:
     return dataset
 
 
-_warm: set[str] = set()  # classes of learners that this process has played
+_warm: set[str] = set()  # learners that this process has played, but for their numbers
 
 
 def warm_up(entry: Entry, stoppable: bool = True) -> None:
-    """Play a tiny stream with the first learner of its class, so that loading and compiling count for no run."""
-    if (kind := str(entry.config["_target_"])) in _warm:
+    """Play a tiny stream with the first learner of its kind, so that loading and compiling count for no run.
+
+    Kernels are compiled for a class and its choices, such as ``explore``, whatever its numbers are.
+    """
+    choices = {key: value for key, value in entry.config.items() if not isinstance(value, int | float)}
+    if (kind := json.dumps(choices, sort_keys=True, default=str)) in _warm:
         return
     _warm.add(kind)
     with no_copies():

@@ -55,5 +55,9 @@ class AuditedEMT(EMT):
     def finish(self) -> None:
         """Note down what was counted."""
         super().finish()
-        counted = {"queries": QUERIES, "misses": MISSES, "different": DIFFERENT}
-        self.measures = {name: float(self._tally[place]) for name, place in counted.items()}
+        tally = getattr(self, "_tally", np.zeros(3))  # none before a start
+        self.measures = {
+            "queries": float(tally[QUERIES]),
+            "misses": float(tally[MISSES]),
+            "different": float(tally[DIFFERENT]),
+        }

@@ -39,7 +39,7 @@ def test_every_study_is_of_commands_that_compose(name):
     asked = [study(compose(group[0].words)) for group in groups[1:]]
     assert [[step.verb for step in group] for group in groups] == [["prepare"], *[["run", "report"]] * len(asked)]
     names = [one.name for one in asked]
-    beyond = ["capacity"] * (name == "paper") + ["details", "drift", "search"]
+    beyond = ["capacity"] * (name == "paper") + ["details", "drift", "search", "explore"]
     assert names == ["unbounded", "ablation", "bounded", *beyond]
     assert (
         {one.suite.name for one in asked} == {"embedded"}
@@ -56,7 +56,7 @@ def test_every_study_is_of_commands_that_compose(name):
     assert shares == [0, 1 / 32, 1 / 16, 1 / 2, 1, 1 / 32]
     assert bounded.min_rows == (0 if name == "embedded" else 32_000)
     assert {one.seeds for one in asked[:3]} == {5 if name == "embedded" else 50}
-    assert max(one.seeds for one in asked[-3:]) <= 10
+    assert max(one.seeds for one in asked[-4:]) <= 10
 
 
 def test_an_experiment_has_its_own_seeds_at_most_and_a_part_of_its_suite_alone():
