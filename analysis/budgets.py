@@ -38,17 +38,20 @@ def budget_table(
     -------
     DataFrame
         One row a budget, the largest first: line (which of the learners that differ in more than the budget), learner,
-        budget (the horizon where there is no limit), share (of the horizon), loss (mean over datasets of the reward
-        that the largest budget has more), se (of that mean, over datasets), datasets, fewest_seeds, most_seeds, and
-        wins, ties, losses and undecided against the baseline on so many datasets (versus_baseline).
+        budget (the horizon where there is no limit), share (of the horizon), reference (the learner of the largest
+        budget), loss (mean over datasets of the reward that the reference has more), se (of that mean, over datasets),
+        datasets, fewest_seeds, most_seeds, and wins, ties, losses and undecided against the baseline on so many
+        datasets (versus_baseline).
     """
     rows = []
     for family in cast.budgets():
+        reference = cast.largest(family[0])
         for learner in family:
-            loss = compare(finals, cast.largest(learner), learner)
+            loss = compare(finals, reference, learner)
             against = compare(finals, learner, baseline, rule)
             budget = cast.value(learner, "budget") or horizon
             rows.append({"line": cast.label(family[0], but="budget"), "learner": learner, "budget": budget})
+            rows[-1] |= {"reference": reference}
             rows[-1] |= {"share": min(budget / horizon, 1.0)}
             rows[-1] |= {"loss": loss["mean"].mean(), "se": loss["mean"].sem(), "datasets": len(loss)}
             rows[-1] |= {"fewest_seeds": loss["seeds"].min(), "most_seeds": loss["seeds"].max()}

@@ -52,7 +52,7 @@ LEGEND = alt.Legend(
 def charts_of(
     cast: Cast, budgets: pd.DataFrame, swept: Cast, sweeps: dict[str, pd.DataFrame], importances: pd.DataFrame
 ) -> dict[str, Any]:
-    """Return the specifications by name; budgets, sweeps and importances with their data."""
+    """Return the specifications by name; sweeps and importances with their data."""
     charts: dict[str, Any] = {
         "contrast": _contrast(),
         "contrast_few": _contrast_few(),
@@ -60,7 +60,7 @@ def charts_of(
         "feature": _feature(),
     }
     if len(budgets):
-        charts["budgets"] = _budgets(budgets, cast)
+        charts |= _budgets(budgets, cast)
     for parameter, table in sweeps.items():
         charts[f"sweep_{parameter}"] = _sweep(table, swept, parameter)
     if len(importances):
@@ -165,20 +165,25 @@ def _data(table: pd.DataFrame) -> Any:
     return alt.InlineData(values=values)
 
 
-def _budgets(table: pd.DataFrame, cast: Cast) -> Any:
-    shown = table.assign(
-        percent=100 * table["share"], low=table["loss"] - table["se"], high=table["loss"] + table["se"]
-    )
-    base = alt.Chart(_data(shown))
-    x = alt.X("percent:Q", title="memory budget, % of all interactions", scale=alt.Scale(type="log", nice=False))
-    told = ["learner:N", "budget:Q", alt.Tooltip("loss:Q", format=".4f"), alt.Tooltip("se:Q", format=".4f")]
-    told += ["wins:Q", "ties:Q", "losses:Q", "versus_baseline:Q"]
-    colour = alt.Color("line:N", title=None, scale=_lines(table, cast), legend=alt.Legend(orient="top"))
-    line = base.mark_line(point=True).encode(x=x, y=alt.Y("loss:Q", title="loss of reward"), color=colour, tooltip=told)
+def _budgets(table: pd.DataFrame, cast: Cast) -> dict[str, Any]:
+    """Return two charts over the share of memory: the loss of reward, and the datasets won and lost."""
+    base = alt.Chart(ROWS)
+    ticks = alt.Axis(values=sorted(set(100 * table["share"])), format="~g", grid=False)
+    x = alt.X("percent:Q", title="memory budget, % of all interactions", axis=ticks)
+    x = x.scale(type="log", nice=False, padding=12)
+    told = [alt.Tooltip("label:N", title="learner"), alt.Tooltip("budget:Q", format=",")]
+    told += [alt.Tooltip("loss:Q", format=".4f"), alt.Tooltip("se:Q", title="SE over datasets", format=".4f")]
+    told += [alt.Tooltip(f"{name}:Q") for name in ("wins", "ties", "losses", "datasets")]
+    legend = alt.Legend(orient="top", title=None, columns=2, labelLimit=260) if table["line"].nunique() > 1 else None
+    colour = alt.Color("line:N", scale=_lines(table, cast), legend=legend)
+    loss = alt.Y("loss:Q", title="loss of reward")
+    line = base.mark_line(point=True).encode(x=x, y=loss, color=colour, tooltip=told)
     bars = base.mark_rule().encode(x=x, y=alt.Y("low:Q", title="loss of reward"), y2="high:Q", color=colour)
-    won = base.mark_line(point=True).encode(x=x, y=alt.Y("wins:Q", title="datasets won"), color=colour, tooltip=told)
-    size = {"width": 480, "height": 180}
-    return alt.vconcat((line + bars).properties(**size), won.properties(**size))
+    won = base.mark_line(point=True).encode(x=x, y=alt.Y("wins:Q", title="datasets"), color=colour, tooltip=told)
+    lost = base.mark_line(point={"filled": False, "fill": "white"}, strokeDash=[2, 3])
+    lost = lost.encode(x=x, y=alt.Y("losses:Q", title="datasets"), color=colour, tooltip=told)
+    size = {"width": WIDTH, "height": 200}
+    return {"budgets": (line + bars).properties(**size), "budget_wins": (won + lost).properties(**size)}
 
 
 def _sweep(table: pd.DataFrame, cast: Cast, parameter: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def contrasts_of(cast: Cast, baseline: str, more: Sequence[tuple[str, str]] = ()
     """Return the contrasts of a study: names of figures, and pairs of learners.
 
     Each learner against the baseline (unless there are very many), the paper's own pairs where their learners are
-    there, and those asked for.
+    there, ways to forget against each other where nothing else differs, and those asked for.
 
     Examples
     --------
@@ -64,7 +65,8 @@ def contrasts_of(cast: Cast, baseline: str, more: Sequence[tuple[str, str]] = ()
     {'emt_parametric': ('emt', 'parametric'), 'mine_parametric': ('mine', 'parametric'), 'mine_emt': ('mine', 'emt')}
     """
     pairs = [(name, baseline) for name in cast.order() if name != baseline and len(cast.members) <= MANY]
-    pairs += [*(pair for pair in PAIRS if pair[::-1] not in pairs), *more]
+    pairs += [pair for pair in PAIRS if pair[::-1] not in pairs]
+    pairs += [pair for family in cast.families("eviction") for pair in combinations(family, 2)] + [*more]
     there = [pair for pair in dict.fromkeys(pairs) if cast.members.keys() >= set(pair)]
     return {f"{file_name(first)}_{file_name(second)}": (first, second) for first, second in there}
 

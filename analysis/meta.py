@@ -40,12 +40,15 @@ class Forest:
         compact model chose it (chosen, a share).
     wins, others : int
         How many datasets there are of each class.
+    held_out : dict of str to ndarray of bool, shape (repeats, datasets)
+        What the full and the compact model predicted of each dataset when it was held out: that EMT wins, or not.
     """
 
     scores: dict[str, dict[str, float]]
     importances: pd.DataFrame
     wins: int
     others: int
+    held_out: dict[str, np.ndarray]
 
     @property
     def beats_majority(self) -> bool:
@@ -110,6 +113,7 @@ def fit_forest(features: pd.DataFrame, wins: np.ndarray, n_jobs: int = -1) -> Fo
         importances=importances.sort_values(["mean", "feature"], ascending=[False, True], ignore_index=True),
         wins=int(truth.sum()),
         others=int((~truth).sum()),
+        held_out={"full": full, "compact": compact},
     )
 
 

@@ -49,13 +49,17 @@ def page_text(results: Results, images: Mapping[str, bytes] = MappingProxyType({
     )
     environment.filters["code"] = _code
     title = " / ".join(results.study.folder.relative_to(results.study.results).parts)
+    sections = _sections(results)
     return environment.get_template("report.html").render(
         title=title,
+        contents=_contents(results, sections),
         findings=findings(results),
         results=results,
-        sections=_sections(results),
+        sections=sections,
         own=[_own(section, images) for section in results.sections],
-        table_1=_table(pd.DataFrame(table_1_rows(results))) if len(results.finals) else "",
+        table_1=_table(pd.DataFrame(table_1_rows(results)), "Shares of wins, here and in the paper's Table 1")
+        if len(results.finals)
+        else "",
         standing=standing(results.wins) if len(results.finals) else "",
         features=FEATURES,
         data=Markup(_json(_data(results))),
@@ -71,37 +75,53 @@ def _own(section: Section, images: Mapping[str, bytes]) -> dict[str, Any]:
     return {
         "heading": section.heading,
         "sentences": section.sentences,
-        "tables": {caption: _table(table) for caption, table in section.tables.items()},
+        "tables": {caption: _table(table, caption) for caption, table in section.tables.items()},
         "pictures": {text: f"data:image/png;base64,{b64encode(image).decode()}" for text, image in found},
     }
+
+
+def _contents(results: Results, sections: dict[str, Any]) -> dict[str, str]:
+    """Return the headings that the page has, by where they are."""
+    shown = {"wins": "Wins", "contrast": "Contrast"}
+    shown |= {"paper": "Beside the paper"} if sections["beside"] else {}
+    shown |= {"means": "Mean rewards", "curves": "Progressive reward", "rewards": "Every dataset"}
+    shown |= {"budgets": "Budgets"} if sections["budgets"] else {}
+    shown |= {"meta": "Where EMT beats parametric"} if sections["meta"] else {}
+    sweeps = {f"sweep-{name}": f"Side by side: {name.replace('_', ' ')}" for name in results.sweeps}
+    return (shown if len(results.finals) else {}) | sweeps | {"runs": "What was run"}
 
 
 def _sections(results: Results) -> dict[str, Any]:
     """Return the tables that do not change with what the reader chooses."""
     label = results.cast.label
-    sections: dict[str, Any] = dict.fromkeys(SECTIONS, "") | {"coverage": _table(_coverage(results))}
-    sections["failures"] = _table(results.failed[["id", "message"]]) if len(results.failed) else ""
+    sections: dict[str, Any] = dict.fromkeys(SECTIONS, "")
+    sections["coverage"] = _table(_coverage(results), "Runs of each learner")
+    sections["failures"] = _table(results.failed[["id", "message"]], "Failed runs") if len(results.failed) else ""
     sections["origins"] = [_origin(origin) for origin in results.origins]
     sections["command"] = command("run", results.study)
-    sections["sweeps"] = {name: _table(table.drop(columns="learner")) for name, table in results.sweeps.items()}
+    sections["sweeps"] = {
+        name: _table(table.drop(columns="learner"), f"Mean final reward by {name.replace('_', ' ')}")
+        for name, table in results.sweeps.items()
+    }
     if results.finals.empty:
         return sections
-    sections["claims"] = _table(pd.DataFrame(results.claims).rename(columns={"mean": "mean difference"}))
-    sections["beside"] = _table(pd.DataFrame(results.beside))
-    sections["speed"] = _table(results.speed.assign(learner=[label(name) for name in results.speed["learner"]]))
+    sections["claims"] = _table(
+        pd.DataFrame(results.claims).rename(columns={"mean": "mean difference"}), "The paper's claims, judged"
+    )
+    sections["beside"] = _table(pd.DataFrame(results.beside), "What the paper published, and what was found here")
+    sections["speed"] = _table(_speed(results), "Time and memory of each learner")
     slowest = results.finals.sort_values(["seconds", "dataset"], ascending=[False, True]).head(10)
     slowest = slowest[["learner", "dataset", "seed", "n_steps", "seconds"]]
-    sections["slowest"] = _table(slowest.assign(learner=[label(name) for name in slowest["learner"]]))
-    if len(results.budgets):
-        named = [label(name) for name in results.budgets["learner"]]
-        sections["budgets"] = _table(
-            results.budgets.drop(columns=["line", "fewest_seeds", "most_seeds"]).assign(learner=named)
-        )
+    sections["slowest"] = _table(
+        slowest.assign(learner=[label(name) for name in slowest["learner"]]), "The ten slowest runs"
+    )
+    sections["budgets"] = len(results.budgets) > 0
     if results.meta:
         sections["meta"] = meta_sentences(results, results.meta)
         forest = results.meta.forest
-        sections["forest"] = _table(pd.DataFrame(forest_rows(forest))) if forest else ""
-        sections["descriptions"] = _table(describe_features().drop(columns="name"))
+        scores = pd.DataFrame(forest_rows(forest)) if forest else pd.DataFrame()
+        sections["forest"] = _table(scores, "Macro F1 on held-out datasets, all of them")
+        sections["descriptions"] = _table(describe_features().drop(columns="name"), "What the meta-features are")
     return sections
 
 
@@ -113,8 +133,22 @@ def _coverage(results: Results) -> pd.DataFrame:
         rows.append({"learner": results.cast.label(learner), "runs done": len(part)})
         rows[-1] |= {"failed": int((results.failed["learner"] == learner).sum())}
         rows[-1] |= {"datasets": part["dataset"].nunique(), "with all seeds": int(whole.sum())}
-        rows[-1] |= {"interactions": int(part["n_steps"].sum()), "core-hours": part["seconds"].sum() / 3600}
+        rows[-1] |= {"interactions": f"{part['n_steps'].sum():,}"}
     return pd.DataFrame(rows)
+
+
+def _speed(results: Results) -> pd.DataFrame:
+    """Return the table of time and memory in words for readers; what the columns are is said beside it."""
+    table = results.speed
+    shown = {
+        "learner": [results.cast.label(name) for name in table["learner"]],
+        "interactions per second": [f"{value:,.0f}" for value in table["per_second"]],
+        "slowest run (s)": [f"{value:.2f}" for value in table["slowest"]],
+        "peak memory (MiB)": ["" if pd.isna(value) else f"{value:,.0f}" for value in table["peak_mib"]],
+        "core-hours": [f"{value:.3g}" for value in table["core_hours"]],
+        "core-hours of the whole study": [f"{value:.3g}" for value in table["whole_core_hours"]],
+    }
+    return pd.DataFrame(shown)
 
 
 def _origin(origin: dict[str, Any]) -> str:
@@ -125,13 +159,15 @@ def _origin(origin: dict[str, Any]) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _table(frame: pd.DataFrame) -> Markup:
-    """Return pandas' own HTML of a table, in a box that scrolls by itself on narrow screens."""
+def _table(frame: pd.DataFrame, caption: str) -> Markup:
+    """Return pandas' own HTML of a table with a caption, in a box that scrolls by itself on narrow screens."""
     if frame.empty:
         return Markup("")
     frame = frame.rename(columns=lambda name: str(name).replace("_", " "))
     text = frame.to_html(index=False, border=0, na_rep="", float_format="{:.4g}".format, justify="unset")
-    return Markup(f'<div class="scroll" tabindex="0">{text}</div>')
+    said = html.escape(caption)
+    text = text.replace("<thead>", f"<caption>{said}</caption>\n  <thead>", 1).replace("<th>", '<th scope="col">')
+    return Markup(f'<div class="scroll" tabindex="0" role="region" aria-label="{said}">{text}</div>')
 
 
 def _code(text: str) -> Markup:
@@ -191,6 +227,7 @@ def _data(results: Results) -> dict[str, Any]:
                 for learner, part in results.curves.groupby("learner")
             },
         },
+        "budgets": _budgets(results),
         "meta": _meta(results, place),
         "features": FEATURES,
         "charts": charts_of(present, results.budgets, results.swept, results.sweeps, importances),
@@ -200,8 +237,22 @@ def _data(results: Results) -> dict[str, Any]:
 def _meta(results: Results, place: dict[str, int]) -> dict[str, Any]:
     if results.meta is None:
         return {}
-    table = results.meta.table
-    return {"set": [place[name] for name in table["dataset"]], **{name: _numbers(table[name]) for name in FEATURES}}
+    table, forest = results.meta.table, results.meta.forest
+    found: dict[str, Any] = {"set": [place[name] for name in table["dataset"]]}
+    found |= {name: _numbers(table[name]) for name in FEATURES}
+    if forest:
+        found["truth"] = (table["outcome"] == "win").astype(int).tolist()
+        found["held_out"] = {name: predicted.astype(int).tolist() for name, predicted in forest.held_out.items()}
+    return found
+
+
+def _budgets(results: Results) -> list[dict[str, Any]]:
+    """Return the learners with a budget, those together that are otherwise the same, the largest budget first."""
+    columns = ["learner", "budget", "share", "reference"]
+    return [
+        {"line": str(line), "members": _records(part[columns])}
+        for line, part in (results.budgets.groupby("line", sort=False) if len(results.budgets) else ())
+    ]
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -84,7 +84,7 @@ def _write_tables(results: Results) -> None:
         frame.to_csv(folder / name, index=False, float_format="%.6g", compression=compression, lineterminator="\n")
 
     if len(results.finals):
-        write(results.finals, "final_rewards.csv.gz")
+        write(results.finals.drop(columns="peak_memory"), "final_rewards.csv.gz")
         write(results.datasets, "datasets.csv")
         write(results.rewards, "rewards.csv")
         write(results.means, "mean_rewards.csv")

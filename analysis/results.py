@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from analysis.budgets import budget_table
 from analysis.cast import Cast, cast_of
@@ -22,20 +19,18 @@ from analysis.details import details_section
 from analysis.drift import drift_section
 from analysis.exploring import exploring_section
 from analysis.meta import Forest, fit_forest
-from analysis.metafeatures import feature_table
+from analysis.metafeatures import FEATURES, feature_table
 from analysis.paper import beside, claims_of, table_1_pairs, verdict
 from analysis.rewards import mean_rewards, reward_table
 from analysis.search import search_section
 from analysis.section import Section
 from analysis.sweep import pooled, sub_studies, sweep_table, swept_parameters
-from analysis.tidy import curve_table, final_rewards, full_length, speed_table
+from analysis.tidy import curve_table, final_rewards, full_length, rounded, speed_table
 from analysis.wins import Rule, compare_all, turned, win_table
 from emt.arguments import nearest
 from experiments import store
 from experiments.config import ConfigError, Study
 from experiments.plan import Plan, recorded_plan, refuse_mismatch
-
-ORIGIN = ("git", "git_dirty", "python", "packages", "cpu", "platform")
 
 __all__ = ["Meta", "Options", "Results", "results_of"]
 
@@ -131,8 +126,12 @@ class Results:
     @property
     def n_expected(self) -> int:
         """How many runs the whole study has."""
-        datasets = (self.plan.sources.keys() | self.plan.missing.keys()) - self.plan.short.keys()
-        return len(datasets) * self.study.n_runs
+        return self.n_datasets * self.study.n_runs
+
+    @property
+    def n_datasets(self) -> int:
+        """How many datasets the whole study has, those included that are missing here."""
+        return len((self.plan.sources.keys() | self.plan.missing.keys()) - self.plan.short.keys())
 
     @cached_property
     def baseline(self) -> str:
@@ -209,8 +208,8 @@ class Results:
 
     @cached_property
     def speed(self) -> pd.DataFrame:
-        """How fast each learner is."""
-        return speed_table(self.finals, self.cast.order())
+        """How fast each learner is, how much memory it takes, and what the whole study costs with it."""
+        return speed_table(self.finals, self.cast.order(), self.n_datasets * self.study.seeds)
 
 
 def results_of(study: Study, options: Options, say: Callable[[str], None] = lambda text: None) -> Results:
@@ -275,7 +274,7 @@ def results_of(study: Study, options: Options, say: Callable[[str], None] = lamb
         sections=sections,
         swept=swept,
         sweeps={parameter: sweep_table(pool, swept, parameter) for parameter in parameters},
-        origins=_origins(study.folder),
+        origins=store.origins(study.folder),
     )
 
 
@@ -286,20 +285,6 @@ def _meta(pairs: pd.DataFrame, todo: Plan, say: Callable[[str], None]) -> Meta |
     known = {name: todo.sources[name].fingerprint for name in differences["dataset"]}
     say(f"working out meta-features of {len(known)} datasets (kept in the store; the first time takes minutes)")
     features, missing = feature_table(known, todo.study.horizon)
+    features[list(FEATURES)] = features[list(FEATURES)].map(rounded)  # the forest sees what the table says
     table = differences.drop(columns=["first", "second"]).merge(features, on="dataset")
     return Meta(table, fit_forest(table, (table["outcome"] == "win").to_numpy()), missing)
-
-
-def _origins(folder: Path) -> list[dict[str, Any]]:
-    """Return what wrote the files of a log, each code, set of packages and machine once, in the order of the files."""
-    found: dict[str, dict[str, Any]] = {}
-    for path in sorted((folder / "runs").glob("[!.]*.parquet")):
-        try:
-            metadata = pq.read_schema(path).metadata or {}
-            origin = json.loads(metadata[b"provenance"])
-        except (OSError, pa.ArrowException, KeyError, ValueError):
-            continue  # damaged, which reading the log has said
-        origin = {key: origin[key] for key in ORIGIN if key in origin}
-        if origin:
-            found[json.dumps(origin, sort_keys=True)] = origin
-    return list(found.values())

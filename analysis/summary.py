@@ -46,10 +46,9 @@ def findings(results: Results) -> list[str]:
     """
     study, n_done, n_all = results.study, results.n_done, results.n_expected
     failed = f", {len(results.failed):,} failed" if len(results.failed) else ""
-    n_datasets = n_all // study.n_runs
     stories = f"{len(study.stories)} stories, " if len(study.stories) > 1 else ""
     said = [
-        f"{n_done:,} of {n_all:,} runs are done ({n_done / max(n_all, 1):.1%}){failed}: {n_datasets} datasets, "
+        f"{n_done:,} of {n_all:,} runs are done ({n_done / max(n_all, 1):.1%}){failed}: {results.n_datasets} datasets, "
         f"{study.seeds} seeds, {len(study.learners)} learners, {stories}at most {study.horizon:,} interactions a run."
     ]
     if n_done < n_all:

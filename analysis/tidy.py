@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-__all__ = ["count_text", "curve_table", "final_rewards", "full_length", "speed_table"]
+__all__ = ["count_text", "curve_table", "final_rewards", "full_length", "rounded", "speed_table"]
 
 
 def _done(log: pd.DataFrame) -> pd.DataFrame:
@@ -26,18 +26,19 @@ def final_rewards(log: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns dataset, learner, seed, n_steps, reward and seconds, sorted.
+        Columns dataset, learner, seed, n_steps, reward, seconds and peak_memory, sorted.
 
     Examples
     --------
     >>> row = {"id": "emt/iris/seed-00", "status": "done", "dataset": "iris", "learner": "emt", "seed": 0}
-    >>> row |= {"n_steps": 10, "rewards": np.packbits([1, 0, 1, 1, 1, 0, 0, 1, 1, 0]).tobytes(), "seconds": 0.1}
+    >>> row |= {"n_steps": 10, "rewards": np.packbits([1, 0, 1, 1, 1, 0, 0, 1, 1, 0]).tobytes()}
+    >>> row |= {"seconds": 0.1, "peak_memory": 2**28}
     >>> final_rewards(pd.DataFrame([row]))["reward"].item()
     0.6
     """
     done = _done(log)
     counts = [int.from_bytes(packed, "big").bit_count() for packed in done["rewards"]]
-    finals = done[["dataset", "learner", "seed", "n_steps", "seconds"]].assign(
+    finals = done[["dataset", "learner", "seed", "n_steps", "seconds", "peak_memory"]].assign(
         reward=np.array(counts, dtype=float) / done["n_steps"].to_numpy()
     )
     return finals.sort_values(["dataset", "learner", "seed"], ignore_index=True)
@@ -89,8 +90,25 @@ def curve_table(log: pd.DataFrame, length: int, n_points: int = 50) -> pd.DataFr
     )
 
 
-def speed_table(finals: pd.DataFrame, learners: Sequence[str]) -> pd.DataFrame:
-    """Return each learner's runs, interactions, seconds, slowest run, and interactions a core does a second."""
+def speed_table(finals: pd.DataFrame, learners: Sequence[str], n_runs: int) -> pd.DataFrame:
+    """Return what each learner's runs took of time and memory, and what all of the study's would.
+
+    Parameters
+    ----------
+    finals : DataFrame
+        As `final_rewards` returns it.
+    learners : sequence of str
+        In the order of the table.
+    n_runs : int
+        How many runs the whole study has of each learner.
+
+    Returns
+    -------
+    DataFrame
+        Columns learner, runs, interactions, seconds, slowest, per_second (interactions that a core does), peak_mib (the
+        most memory that a process had while it played a run, interpreter and data included; none where no run says),
+        core_hours, and whole_core_hours: of n_runs runs that take as long as the datasets' means.
+    """
     groups = finals.groupby("learner")
     sums = pd.DataFrame(
         {
@@ -101,7 +119,22 @@ def speed_table(finals: pd.DataFrame, learners: Sequence[str]) -> pd.DataFrame:
         }
     )
     sums["per_second"] = sums["interactions"] / sums["seconds"].clip(lower=1e-9)
+    sums["peak_mib"] = groups["peak_memory"].max().replace(0, np.nan) / 2**20
+    sums["core_hours"] = sums["seconds"] / 3600
+    means = finals.groupby(["learner", "dataset"])["seconds"].mean().groupby("learner").mean()
+    sums["whole_core_hours"] = means * n_runs / 3600
     return sums.loc[[name for name in learners if name in sums.index]].reset_index()
+
+
+def rounded(value: float) -> float:
+    """Return a number with as many digits as the CSV files have.
+
+    Examples
+    --------
+    >>> rounded(0.123456789)
+    0.123457
+    """
+    return float(f"{value:.6g}")
 
 
 def count_text(datasets: float, fewest: float, most: float) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
     from experiments.plan import Plan
 
-__all__ = ["Costs", "duration", "known_costs", "work_left"]
+__all__ = ["Costs", "duration", "known_costs", "total_cost", "wall_clock", "work_left"]
 
 
 class Costs:
@@ -70,6 +71,43 @@ def work_left(plan: Plan, left: Counter[tuple[str, str]], costs: Costs) -> tuple
         else:
             total += n_runs * seconds
     return total, unknown
+
+
+def total_cost(log: pd.DataFrame) -> dict[str, Any]:
+    """Return what the runs in a log have cost together, on which kinds of CPU.
+
+    Returns
+    -------
+    dict
+        Keys runs, failed, interactions, core_hours (of the learners' own loops), wall_clock_hours, peak_memory (bytes,
+        of the process of one run) and cpus.
+    """
+    done = log[log["status"] == "done"]
+    return {
+        "runs": len(done),
+        "failed": len(log) - len(done),
+        "interactions": int(done["n_steps"].sum()),
+        "core_hours": round(float(log["seconds"].sum()) / 3600, 4),
+        "wall_clock_hours": round(wall_clock(log) / 3600, 4),
+        "peak_memory": int(log["peak_memory"].max()) if len(log) else 0,
+        "cpus": sorted(log["cpu"].unique()),
+    }
+
+
+def wall_clock(log: pd.DataFrame) -> float:
+    """Return for how many seconds at least one of the runs in a log was being played, whenever and wherever.
+
+    Examples
+    --------
+    >>> wall_clock(pd.DataFrame({"ended": [10.0, 11.0, 20.0], "seconds": [2.0, 2.0, 1.0]}))
+    4.0
+    """
+    ended = log["ended"].to_numpy(float)
+    started = ended - log["seconds"].to_numpy(float)
+    order = np.argsort(started)
+    started, ended = started[order], ended[order]
+    before = np.concatenate([[-np.inf], np.maximum.accumulate(ended)[:-1]])[: len(ended)]
+    return float(np.maximum(ended - np.maximum(started, before), 0).sum())
 
 
 def duration(seconds: float) -> str:

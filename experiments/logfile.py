@@ -51,6 +51,8 @@ SCHEMA = pa.schema(
         "n_steps": pa.int64(),
         "rewards": pa.binary(),  # numpy's packbits of the 0/1 rewards
         "seconds": pa.float64(),  # the learner's own loop
+        "peak_memory": pa.int64(),  # the most bytes that its whole process had meanwhile; 0 where that is not known
+        "ended": pa.float64(),  # when, in seconds since 1970
         "cpu": pa.string(),  # of the worker that played it: bits are promised on one kind only
         "story": pa.string(),  # of the environment: how its world changes
         "measures": pa.string(),  # JSON: numbers that the learner reports of the stream
@@ -58,7 +60,7 @@ SCHEMA = pa.schema(
 )
 
 #: Columns that were added since files of this format have been written, and what the rows of older files have there.
-ADDED = {"story": "none", "measures": "{}"}
+ADDED = {"story": "none", "measures": "{}", "peak_memory": 0, "ended": 0.0}
 
 
 class LogError(Exception):

@@ -23,6 +23,7 @@ from emt import Environment, evaluate
 from emt.data import Dataset, DatasetError, from_arrays, load
 from emt.learners.compiled import CompiledLearner
 from experiments.learners import Entry, instantiate, learner_class
+from experiments.memory import forget_peak, peak_memory
 from experiments.plan import Block, Run, row_of, run_key
 from experiments.provenance import cpu
 from experiments.store import pack
@@ -71,25 +72,27 @@ def _results(block: Block, seed: int, marks: str | None, stoppable: bool) -> dic
         warm_up(block.learner, stoppable)
     environment = Environment(dataset, seed, block.horizon, block.story)
     with time_limit(block.timeout, mark):
+        forget_peak()
         learner = instantiate(block.learner)
         started = time.perf_counter()
         rewards = np.asarray(evaluate(learner, environment))
-        seconds = time.perf_counter() - started
+        seconds, peak = time.perf_counter() - started, peak_memory()
         if rewards.shape != (len(environment),) or not ((rewards == 0) | (rewards == 1)).all():
             raise ValueError(f"learner {block.learner.name} gave no 0 or 1 for each of {len(environment)} steps")
+        measured = {"seconds": seconds, "peak_memory": peak}
         told = {"message": _note(learner), "measures": _measures(learner)}
-        return {"rewards": pack(rewards), "n_steps": len(rewards), "seconds": seconds} | told
+        return {"rewards": pack(rewards), "n_steps": len(rewards)} | measured | told
 
 
 def failure(block: Block, seed: int, message: str, seconds: float = 0.0) -> Row:
     """Return the row of a run that failed."""
-    return _row(block, seed, "error", message=message, seconds=seconds, n_steps=0, rewards=b"")
+    return _row(block, seed, "error", message=message, seconds=seconds, peak_memory=0, n_steps=0, rewards=b"")
 
 
 def _row(block: Block, seed: int, status: str, **results: Any) -> Row:
     run = Run(block.source.name, block.learner.name, seed, block.story)
     known = row_of(block.source, run, _key(block, seed), block.params)
-    return known | results | {"status": status, "cpu": cpu()}
+    return known | results | {"status": status, "cpu": cpu(), "ended": time.time()}
 
 
 def _key(block: Block, seed: int) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import subprocess
 import sys
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -14,10 +16,33 @@ from typing import Any
 import llvmlite.binding
 import numba
 
-__all__ = ["cpu", "provenance"]
+__all__ = ["cpu", "origins_of", "provenance"]
 
 CLONE = Path(__file__).parent.parent
 PACKAGES = ("emt", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyarrow", "joblib", "vowpalwabbit", "hydra-core")
+ORIGIN = ("git", "git_dirty", "python", "packages", "cpu", "platform")
+
+
+def origins_of(made_by: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the code, packages and machines that made something, each once, in their order.
+
+    Parameters
+    ----------
+    made_by : iterable of dict
+        As `provenance` returns it, or with the origins of what was put together.
+
+    Examples
+    --------
+    >>> origins_of([{"git": "a", "time": "noon"}, {"git": "b", "origins": [{"git": "a"}, {"git": "c"}]}])
+    [{'git': 'a'}, {'git': 'c'}]
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for one in made_by:
+        for origin in one.get("origins", [one]):
+            known = {key: origin[key] for key in ORIGIN if key in origin}
+            if known:
+                found.setdefault(json.dumps(known, sort_keys=True), known)
+    return list(found.values())
 
 
 def provenance() -> dict[str, Any]:

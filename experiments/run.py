@@ -21,7 +21,7 @@ from experiments import store
 from experiments.checks import ConfigError, plain
 from experiments.cli import command, main, raise_if_stopped, stop_on_signals
 from experiments.config import Study
-from experiments.costs import Costs, duration, known_costs, work_left
+from experiments.costs import Costs, duration, known_costs, total_cost, work_left
 from experiments.engine import end_workers, execute, n_workers
 from experiments.plan import Plan, Run, blocks, plan, refuse_mismatch
 from experiments.progress import Progress
@@ -60,7 +60,7 @@ def run(study: Study, cfg: DictConfig) -> int:
         refuse_mismatch(todo)
         log = store.read(study.folder)
         made_by = provenance() | {"identity": todo.identity, "config": plain(cfg)}
-        store.write_manifest(study.folder, manifest(todo) | made_by)
+        _write_manifest(todo, log, made_by)
         _tell_kinds({cpu(), *todo.of_study(log)["cpu"]})
         tried = log[log["status"] == "done"] if study.retry else log
         try:
@@ -69,7 +69,9 @@ def run(study: Study, cfg: DictConfig) -> int:
             _say(f"stopped; the log has all that is done. To go on: {command('run', study)}")
             sys.exit(130)
         store.compact(study.folder, made_by, _shard(study))
-    return _summarise(todo)
+        ours = todo.of_study(store.read(study.folder))
+        _write_manifest(todo, ours, made_by)
+    return _summarise(todo, ours)
 
 
 def _finish(todo: Plan, left: dict[Run, str], made_by: dict[str, Any]) -> None:
@@ -101,6 +103,13 @@ def _take_over(todo: Plan, left: dict[Run, str], made_by: dict[str, Any]) -> dic
         store.append(folder, copies, made_by, _shard(todo.study))
         _say(f"{folder}: {len(copies):,} runs are done already in other studies or under other names, and are copied")
     return {run: key for run, key in left.items() if key not in by_key}
+
+
+def _write_manifest(todo: Plan, log: pd.DataFrame, made_by: dict[str, Any]) -> None:
+    """Say what the folder is meant to hold, who gave the last command, who made the runs and what they cost."""
+    folder = todo.study.folder
+    cost = {"cost": total_cost(todo.of_study(log)), "origins": store.origins(folder)}
+    store.write_manifest(folder, manifest(todo) | made_by | cost)
 
 
 def manifest(todo: Plan) -> dict[str, Any]:
@@ -178,10 +187,9 @@ def _refuse_full_disk(todo: Plan, left: Iterable[Run]) -> None:
         )
 
 
-def _summarise(todo: Plan) -> int:
+def _summarise(todo: Plan, ours: pd.DataFrame) -> int:
     """Say what is done and what failed; return whether a run of this shard failed."""
     study = todo.study
-    ours = todo.of_study(store.read(study.folder))
     failed = ours[ours["status"] == "error"]
     _say(f"{study.folder}: {len(ours) - len(failed):,} of {len(todo.runs()):,} runs are done, {len(failed)} failed")
     for row in failed.head(5).itertuples():

@@ -41,6 +41,7 @@ from experiments.logfile import (
     write_table,
     writing,
 )
+from experiments.provenance import origins_of
 
 __all__ = [
     "FORMAT",
@@ -49,6 +50,7 @@ __all__ = [
     "append",
     "compact",
     "find",
+    "origins",
     "read",
     "read_manifest",
     "unpack",
@@ -107,7 +109,7 @@ def read(folder: str | Path, *, set_aside: bool = True) -> pd.DataFrame:
     Examples
     --------
     >>> read("no/such/study").shape
-    (0, 15)
+    (0, 17)
     """
     return _frame(_tables(Path(folder) / "runs", "*.parquet", refusal(set_aside, RUNS)).values())
 
@@ -144,9 +146,19 @@ def identities(folder: str | Path) -> list[dict[str, Any]]:
     """Return what the manifest and every log file of this format say of the study that wrote them."""
     manifest = read_manifest(folder, set_aside=False)
     found = [manifest["identity"]] if manifest else []
+    return found + [made_by["identity"] for made_by in _made_by(folder)]
+
+
+def origins(folder: str | Path) -> list[dict[str, Any]]:
+    """Return the code, packages and machines that wrote a study's log, each once, in the order of its files."""
+    return origins_of(_made_by(folder))
+
+
+def _made_by(folder: str | Path) -> list[dict[str, Any]]:
+    found = []
     for path in _files(Path(folder) / "runs", "*.parquet"):
         with suppress(Damaged, FileNotFoundError):  # damaged, or merged since it was listed: `read` says so
-            found.append(parse(path, lambda buffer: read_provenance(pq.read_schema(buffer)))["identity"])
+            found.append(parse(path, lambda buffer: read_provenance(pq.read_schema(buffer))))
     return found
 
 
@@ -184,10 +196,11 @@ def compact(folder: str | Path, provenance: dict[str, Any], shard: str = "all") 
     if len(parts) < 2:
         return
     merged: dict[str, Any] = {"learners": {}, "datasets": {}}
-    for identity in [*(read_provenance(part.schema)["identity"] for part in parts.values()), provenance["identity"]]:
+    made_by = [read_provenance(part.schema) for part in parts.values()]
+    for identity in [*(one["identity"] for one in made_by), provenance["identity"]]:
         merged |= identity | {group: merged[group] | identity[group] for group in ("learners", "datasets")}
     table = pa.Table.from_pandas(_frame(parts.values()), schema=SCHEMA, preserve_index=False)
-    write_table(_new(runs, shard), table, provenance | {"identity": merged})
+    write_table(_new(runs, shard), table, provenance | {"identity": merged, "origins": origins_of(made_by)})
     with writing(runs):
         for path in parts:
             path.unlink(missing_ok=True)

@@ -126,7 +126,7 @@ function showWins(sets) {
       onclick: () => { chosen.pair = [row, column]; show(); $("win-table").querySelector('[aria-pressed="true"]')?.focus(); } }, text);
     return element("td", {}, button);
   })));
-  $("win-table").replaceChildren(element("thead", {}, element("tr", {}, element("td"), ...keys.map((key) => element("th", { scope: "col" }, labels[key])))), element("tbody", {}, ...rows));
+  $("win-table").replaceChildren(element("caption", {}, `Datasets, of ${sets.size}, on which the row beats the column`), element("thead", {}, element("tr", {}, element("td", {}, "row beats column"), ...keys.map((key) => element("th", { scope: "col" }, labels[key])))), element("tbody", {}, ...rows));
 }
 function showContrast(sets) {
   const [first, second] = chosen.pair, rows = contrast(first, second, sets);
@@ -148,7 +148,7 @@ function showMeans(sets) {
       differences.length ? told(found) : "", String(values.length)];
     return element("tr", { "data-learner": key }, element("th", { scope: "row" }, labels[key]), ...cells.map((cell) => element("td", {}, cell)));
   });
-  $("mean-table").replaceChildren(element("thead", {}, element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text)))), element("tbody", {}, ...rows));
+  $("mean-table").replaceChildren(element("caption", {}, `Mean rewards on ${sets.size} datasets`), element("thead", {}, element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text)))), element("tbody", {}, ...rows));
 }
 function showRewards(sets) {
   const keys = order(), reward = {};
@@ -172,7 +172,7 @@ function showRewards(sets) {
     const shown = value(place, id);
     return element("td", {}, missing(shown) ? "" : id === "difference" ? fixed(shown, 4, "+") : typeof shown === "number" ? shown.toLocaleString("en") : shown);
   })));
-  $("reward-table").replaceChildren(element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
+  $("reward-table").replaceChildren(element("caption", {}, `Mean rewards on each of ${sets.size} datasets ± their standard errors over seeds`), element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
 }
 function showCurves(sets) {
   const keys = order().filter((key) => data.curves[key]), steps = data.curves.steps;
@@ -188,6 +188,41 @@ function showCurves(sets) {
     : places.length ? "The mean over seeds of one dataset." : "None of the chosen datasets has a curve of every chosen learner.";
   draw("curves", data.charts.curves, rows, { shown: keys.map((key) => labels[key]) }, "the curves of progressive reward");
 }
+function showBudgets(sets) {
+  if (!data.budgets.length) return;
+  const rows = data.budgets.flatMap(({ line, members }) => members.filter((one) => chosen.learners.has(one.learner)).map((one) => {
+    const own = data.rewards[one.learner].set.filter((place) => sets.has(place));
+    const losses = one.learner === one.reference ? own.map(() => 0) : contrast(one.reference, one.learner, sets).map((row) => row.mean);
+    const versus = contrast(one.learner, chosen.baseline, sets), found = counts(versus);
+    const loss = losses.length ? mean(losses) : null, se = standardError(losses);
+    return { ...one, line, label: labels[one.learner], percent: 100 * one.share, loss, se, low: loss - (se || 0), high: loss + (se || 0),
+      datasets: losses.length, wins: found.win, ties: found.tie, losses: found.loss, undecided: found.undecided, versus: versus.length };
+  })).filter((row) => row.datasets);
+  const head = ["learner", "budget", "share of memory", "loss of reward", "its SE", "datasets", `against ${labels[chosen.baseline]}`];
+  const lines = rows.map((row) => element("tr", { "data-learner": row.learner }, element("th", { scope: "row" }, row.label), ...[row.budget.toLocaleString("en"),
+    `${Number(row.percent.toPrecision(3))}%`, fixed(row.loss), fixed(row.se), String(row.datasets), row.versus ? told(counts(contrast(row.learner, chosen.baseline, sets))) : ""].map((cell) => element("td", {}, cell))));
+  $("budget-table").replaceChildren(element("caption", {}, "What each budget costs, on the chosen datasets"), element("thead", {}, element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text)))), element("tbody", {}, ...lines));
+  $("budget-note").textContent = `On how many datasets the budget beats ${labels[chosen.baseline]} (solid), and loses to it (dotted).`;
+  draw("budgets", data.charts.budgets, rows, {}, "the loss of reward of each budget");
+  draw("budget_wins", data.charts.budget_wins, rows, {}, `the wins of each budget against ${labels[chosen.baseline]}`);
+}
+function macroF1(truth, guess) {
+  const scores = [0, 1].map((word) => {
+    const hits = truth.filter((one, at) => one === word && guess[at] === word).length;
+    const total = truth.filter((one) => one === word).length + guess.filter((one) => one === word).length;
+    return total ? (2 * hits) / total : 0;
+  });
+  return mean(scores);
+}
+function showForest(sets) {
+  if (!$("forest-note")) return;
+  const at = data.meta.set.flatMap((place, number) => (sets.has(place) ? [number] : [])), pick = (list) => at.map((number) => list[number]);
+  const truth = pick(data.meta.truth), wins = truth.filter((one) => one).length;
+  const scores = Object.entries(data.meta.held_out).map(([name, repeats]) => `${name} ${mean(repeats.map((guess) => macroF1(truth, pick(guess)))).toFixed(3)}`);
+  $("forest-note").textContent = wins && wins < truth.length
+    ? `On the ${truth.length} chosen datasets, of which EMT wins ${wins}, the macro F1 of the same predictions is: ${scores.join(", ")}.`
+    : `The ${truth.length} chosen datasets are all of one class (EMT wins ${wins}): there is no F1 to speak of.`;
+}
 function showFeature(sets) {
   if (!$("feature") || !("emt" in labels) || !("parametric" in labels)) return;
   const feature = $("feature").value, value = Object.fromEntries(data.meta.set.map((place, at) => [place, data.meta[feature][at]]));
@@ -197,11 +232,11 @@ function showFeature(sets) {
 function show() {
   const sets = datasets();
   $("count").textContent = `${sets.size} of ${data.datasets.length} datasets, ${chosen.learners.size} of ${data.learners.length} learners`;
-  for (const part of [showWins, showContrast, showMeans, showRewards, showCurves, showFeature]) part(sets);
+  for (const part of [showWins, showContrast, showMeans, showRewards, showCurves, showBudgets, showForest, showFeature]) part(sets);
 }
 function showFixed() {
   for (const [name, spec] of Object.entries(data.charts)) {
-    if (name === "budgets" || name === "importances" || name.startsWith("sweep_")) draw(name, spec, null, {}, name.replaceAll("_", " "));
+    if (name === "importances" || name.startsWith("sweep_")) draw(name, spec, null, {}, `the chart of ${name.replaceAll("_", " ")}`);
   }
 }
 function start() {

@@ -33,12 +33,9 @@ def row(learner: str, dataset: str, seed: int, rewards: np.ndarray, **changes: o
         "status": "done",
     }
     bits = np.packbits(np.asarray(rewards, dtype=np.uint8)).tobytes()
-    return (
-        known
-        | {"message": "", "n_steps": len(rewards), "rewards": bits, "seconds": 0.25, "cpu": ""}
-        | store.ADDED
-        | changes
-    )
+    measured = {"seconds": 0.25, "peak_memory": 2**28, "ended": float(seed), "cpu": ""}
+    known |= {"message": "", "n_steps": len(rewards), "rewards": bits}
+    return known | store.ADDED | measured | changes
 
 
 def cast(**params: Mapping[str, object]) -> Cast:
@@ -56,6 +53,7 @@ def finals(rewards: Mapping[tuple[str, str], Sequence[float | None]]) -> pd.Data
     """Final rewards of (learner, dataset), one a seed; None is a seed that is missing."""
     rows = [
         {"dataset": dataset, "learner": learner, "seed": seed, "n_steps": 100, "reward": reward, "seconds": 0.1}
+        | {"peak_memory": 2**28}
         for (learner, dataset), values in rewards.items()
         for seed, reward in enumerate(values)
         if reward is not None

@@ -54,7 +54,12 @@ def test_full_length_is_the_horizon_where_half_reach_it():
 
 
 def test_speed_counts_interactions_and_seconds():
-    table = speed_table(finals({("emt", "a"): [0.5, 0.5], ("pemt", "a"): [0.5]}), ["pemt", "cmt", "emt"])
+    rewards = finals({("emt", "a"): [0.5, 0.5], ("pemt", "a"): [0.5]})
+    table = speed_table(rewards, ["pemt", "cmt", "emt"], n_runs=7200)
     assert table["learner"].tolist() == ["pemt", "emt"]
     assert table["per_second"].tolist() == pytest.approx([1000, 1000])
     assert table["interactions"].tolist() == [100, 200]
+    assert table["peak_mib"].tolist() == [256, 256]
+    assert table["core_hours"].tolist() == pytest.approx([0.1 / 3600, 0.2 / 3600])
+    assert table["whole_core_hours"].tolist() == pytest.approx([0.2, 0.2])
+    assert speed_table(rewards.assign(peak_memory=0), ["emt"], 1)["peak_mib"].isna().all()

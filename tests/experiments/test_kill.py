@@ -29,7 +29,7 @@ store.write_manifest(folder, made_by)
 done = len(store.read(folder))
 for seed in range(done, 10**6):
     row = {"id": f"a/b/{seed}", "key": str(seed), "task": -1, "dataset": "b", "learner": "a", "seed": seed}
-    row |= {"params": "{}", "cpu": ""}
+    row |= {"params": "{}", "cpu": "", "peak_memory": 0, "ended": 0.0}
     row |= {"status": "done", "message": "", "n_steps": 50, "rewards": store.pack([seed % 2] * 50), "seconds": 0.0}
     store.append(folder, [row], made_by)
     print(seed, flush=True)

@@ -244,6 +244,18 @@ def test_what_made_a_result_is_in_its_file(go):
     assert store.read_manifest(folder)["identity"] == made_by["identity"]
 
 
+def test_the_manifest_says_what_the_runs_cost_and_who_made_them(go):
+    folder = go(TOY)
+    log, manifest = store.read(folder), store.read_manifest(folder)
+    cost = manifest["cost"]
+    assert (cost["runs"], cost["failed"]) == (len(log), 0)
+    assert cost["core_hours"] == pytest.approx(log["seconds"].sum() / 3600, abs=1e-4)
+    assert cost["peak_memory"] == log["peak_memory"].max() > 2**20
+    assert cost["cpus"] == [provenance.cpu()]
+    assert manifest["origins"] == store.origins(folder)
+    assert manifest["origins"][0]["git"] == manifest["git"]
+
+
 def test_the_log_has_the_cpu_of_each_run_and_another_kind_is_said(go, capsys, monkeypatch):
     folder = go(TOY, "seeds=1")
     assert set(store.read(folder)["cpu"]) == {provenance.cpu()}

@@ -39,6 +39,8 @@ def row(seed, status="done", n_steps=50, learner="emt", message=""):
         "n_steps": n_steps if status == "done" else 0,
         "rewards": store.pack(rewards) if status == "done" else b"",
         "seconds": 0.5,
+        "peak_memory": 2**28,
+        "ended": 1.8e9,
         "cpu": "a kind",
     }
 
@@ -76,6 +78,15 @@ def test_round_trip(folder):
 def test_no_log_yet(tmp_path):
     assert list(store.read(tmp_path / "nothing").columns) == store.SCHEMA.names
     assert store.read_manifest(tmp_path / "nothing") is None
+
+
+def test_merged_files_still_name_all_who_made_them(folder):
+    for commit in "aba":
+        store.append(folder, [row(0)], MADE_BY | {"git": commit})
+    for _ in range(2):
+        store.compact(folder, MADE_BY | {"git": "c"})
+        store.append(folder, [row(1)], MADE_BY | {"git": "b"})
+    assert store.origins(folder) == [{"git": "a"}, {"git": "b"}]
 
 
 @pytest.mark.parametrize("compacted", [False, True])
