@@ -143,7 +143,8 @@ def _curves(cast: Cast) -> Any:
 
 def _feature() -> Any:
     zero = _zero()
-    x = alt.X("value:Q", title="[feature]", scale=alt.Scale(zero=False, nice=False, padding=8))
+    axis = alt.Axis(grid=False)
+    x = alt.X("value:Q", title="[feature]", scale=alt.Scale(zero=False, nice=False, padding=8), axis=axis)
     told = [alt.Tooltip("value:Q", title="[feature]", format=".4~g"), *TOLD]
     points = alt.Chart(ROWS).mark_point(filled=True, size=42, opacity=0.9)
     return alt.layer(zero, points.encode(x=x, y=_symlog(alt.Y), tooltip=told, **_outcome())).properties(

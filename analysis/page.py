@@ -105,9 +105,8 @@ def _sections(results: Results) -> dict[str, Any]:
     }
     if results.finals.empty:
         return sections
-    sections["claims"] = _table(
-        pd.DataFrame(results.claims).rename(columns={"mean": "mean difference"}), "The paper's claims, judged"
-    )
+    claims = pd.DataFrame(results.claims).drop(columns=["undecided", "mean"], errors="ignore")
+    sections["claims"] = _table(claims, "The paper's claims, judged")
     sections["beside"] = _table(pd.DataFrame(results.beside), "What the paper published, and what was found here")
     sections["speed"] = _table(_speed(results), "Time and memory of each learner")
     slowest = results.finals.sort_values(["seconds", "dataset"], ascending=[False, True]).head(10)
@@ -145,8 +144,8 @@ def _speed(results: Results) -> pd.DataFrame:
         "interactions per second": [f"{value:,.0f}" for value in table["per_second"]],
         "slowest run (s)": [f"{value:.2f}" for value in table["slowest"]],
         "peak memory (MiB)": ["" if pd.isna(value) else f"{value:,.0f}" for value in table["peak_mib"]],
-        "core-hours": [f"{value:.3g}" for value in table["core_hours"]],
-        "core-hours of the whole study": [f"{value:.3g}" for value in table["whole_core_hours"]],
+        "core-hours": [f"{value:.4f}" for value in table["core_hours"]],
+        "core-hours of the whole study": [f"{value:.4f}" for value in table["whole_core_hours"]],
     }
     return pd.DataFrame(shown)
 
@@ -164,9 +163,13 @@ def _table(frame: pd.DataFrame, caption: str) -> Markup:
     if frame.empty:
         return Markup("")
     frame = frame.rename(columns=lambda name: str(name).replace("_", " "))
-    text = frame.to_html(index=False, border=0, na_rep="", float_format="{:.4g}".format, justify="unset")
     said = html.escape(caption)
-    text = text.replace("<thead>", f"<caption>{said}</caption>\n  <thead>", 1).replace("<th>", '<th scope="col">')
+    words = [place for place, kind in enumerate(frame.dtypes) if not pd.api.types.is_numeric_dtype(kind)]
+    four = dict.fromkeys(frame.select_dtypes(float), "{:.4g}".format)
+    styler = frame.style.hide(axis="index").format(four, na_rep="", escape="html", thousands=",")
+    styler = styler.set_uuid(re.sub(r"\W+", "-", caption.lower())).set_caption(said)
+    styler = styler.set_table_styles([{"selector": f".col{place}", "props": "text-align: left"} for place in words])
+    text = styler.to_html(table_attributes='class="dataframe"').replace("<th ", '<th scope="col" ')
     return Markup(f'<div class="scroll" tabindex="0" role="region" aria-label="{said}">{text}</div>')
 
 

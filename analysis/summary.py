@@ -14,7 +14,7 @@ from analysis.metafeatures import DESCRIPTIONS, FEATURES
 from analysis.paper import MIN_DATASETS, PAPER_F1, PAPER_SEEDS, TABLE_1, TABLE_1_DATASETS
 from analysis.results import Meta, Results
 from analysis.section import Section
-from analysis.tables import markdown, standing, wins_markdown
+from analysis.tables import markdown, signed, standing, wins_markdown
 from analysis.tidy import count_text
 from analysis.wins import MIN_SEEDS, outcome_counts
 from experiments.cli import command
@@ -79,7 +79,7 @@ def _against(results: Results, row: Mapping[Any, Any]) -> str:
     return (
         f"{results.present.label(row['learner'])} against {results.present.label(results.baseline)}: "
         f"{counts['wins']} wins, {ties}, {counts['losses']} losses; "
-        f"mean difference {row['difference']:+.4f}{se} (SE over {row['shared']} datasets)."
+        f"mean difference {signed(row['difference'])}{se} (SE over {row['shared']} datasets)."
     )
 
 
@@ -131,7 +131,7 @@ def _rewards(results: Results) -> list[str]:
         {
             "learner": results.present.label(row["learner"]),
             "mean reward": f"{row['mean']:.4f}",
-            f"difference to {results.present.label(results.baseline)}": f"{row['difference']:+.4f}"
+            f"difference to {results.present.label(results.baseline)}": signed(row["difference"])
             if row["shared"]
             else "",
             "its SE": f"{row['difference_se']:.4f}" if pd.notna(row["difference_se"]) else "",

@@ -4,6 +4,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const $ = (id) => document.getElementById(id);
 const labels = Object.fromEntries(data.learners.map((one) => [one.key, one.label]));
 const colours = Object.fromEntries(data.learners.map((one) => [one.key, one.colour]));
+const BANDS = 3; // of more learners than these, bands would cover each other
 const OPPOSITE = { win: "loss", loss: "win", tie: "tie", undecided: "undecided" };
 const chosen = { words: {}, search: "", learners: new Set(data.learners.map((one) => one.key)), baseline: data.baseline,
   pair: null, curve: "", sort: { key: "name", down: false } };
@@ -78,6 +79,11 @@ function look() {
     axis: { labelColor: fore, titleColor: fore, gridColor: line, domainColor: faint, tickColor: faint, labelFontSize: 12, titleFontSize: 13, titleFontWeight: "normal" },
     legend: { labelColor: fore, titleColor: fore, labelFontSize: 12, labelLimit: 260 }, rule: { color: faint } };
 }
+function narrow(node) {
+  if (!node || typeof node !== "object") return node;
+  if (Array.isArray(node)) return node.map(narrow);
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, key === "legend" && value ? { ...value, columns: 1 } : narrow(value)]));
+}
 const drawn = {};
 async function draw(name, spec, rows, words, description) {
   const place = $(`chart-${name}`);
@@ -89,7 +95,7 @@ async function draw(name, spec, rows, words, description) {
     place.dataset.drawn = turn;
     return;
   }
-  const whole = { ...filled(spec, words), description };
+  const whole = { ...filled(place.clientWidth < 560 ? narrow(spec) : spec, words), description };
   if (rows) whole.datasets = { rows };
   delete whole.config;
   const { view } = await vegaEmbed(place, whole, { actions: false, renderer: "svg", config: look(), tooltip: { theme: document.documentElement.dataset.theme === "dark" ? "dark" : "light" } });
@@ -182,9 +188,10 @@ function showCurves(sets) {
   const places = chosen.curve === "" ? whole : [Number(chosen.curve)];
   const rows = places.length ? keys.flatMap((key) => steps.map((step, at) => {
     const values = places.map((place) => data.curves[key][place][at]), reward = mean(values), se = standardError(values);
-    return { learner: labels[key], step, reward, se, low: reward - (se || 0), high: reward + (se || 0), datasets: places.length };
+    const band = keys.length <= BANDS ? se || 0 : 0;
+    return { learner: labels[key], step, reward, se, low: reward - band, high: reward + band, datasets: places.length };
   })) : [];
-  $("curve-note").textContent = places.length > 1 ? `Datasets that have ${steps.at(-1).toLocaleString("en")} interactions with every chosen learner; bands: 1 SE over datasets.`
+  $("curve-note").textContent = places.length > 1 ? `Datasets that have ${steps.at(-1).toLocaleString("en")} interactions with every chosen learner${keys.length <= BANDS ? "; bands: 1 SE over datasets" : `. Bands of 1 SE are shown of up to ${BANDS} learners`}.`
     : places.length ? "The mean over seeds of one dataset." : "None of the chosen datasets has a curve of every chosen learner.";
   draw("curves", data.charts.curves, rows, { shown: keys.map((key) => labels[key]) }, "the curves of progressive reward");
 }

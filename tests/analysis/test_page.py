@@ -7,6 +7,7 @@ import pytest
 from browser import browser, found
 from synthetic_logs import row, runs_of, study_log, study_of, write
 
+from analysis.metafeatures import FEATURES
 from analysis.report import write_report
 from analysis.results import Options
 
@@ -318,6 +319,80 @@ def test_studies_with_nothing_with_failures_alone_and_half_done_have_a_page(chro
 
 
 @in_browser
+def test_budgets_follow_the_chosen_datasets_and_baseline(chrome, tmp_path):
+    fifo = {"learner": "pemt", "budget": 8, "eviction": "fifo"}
+    asked = study_of(tmp_path, ["parametric", {"learner": "pemt", "budget": [8, 64]}, fifo], 5, 4, 64)
+    write(asked, study_log(asked))
+    write_report(asked, Options(meta=False))
+    budgets = table(asked, "budgets.csv").set_index("learner")
+    assert set(budgets["reference"]) == {"pemt[budget=64]"}  # with all memories, nothing is forgotten
+    contrasts = table(asked, "contrasts.csv.gz")
+    chrome.open(asked.folder / "report.html")
+    rows = """[...document.querySelectorAll('#budget-table tbody tr')]
+        .map(line => [line.dataset.learner, ...[...line.cells].slice(3).map(cell => cell.textContent)])"""
+    for learner, loss, se, datasets, against in chrome.evaluate(rows):
+        known = budgets.loc[learner]
+        assert float(loss.replace("−", "-")) == pytest.approx(known["loss"], abs=6e-5)
+        assert float(se) == pytest.approx(known["se"], abs=6e-5)
+        assert int(datasets) == 5
+        assert against.startswith(f"{known['wins']} wins, {known['ties']} ties, {known['losses']} losses")
+    choose(chrome, "#search", "set-003")
+    one = contrasts[contrasts["dataset"] == "set-003"].set_index(["first", "second"])["mean"]
+    for learner, loss, _, datasets, _ in chrome.evaluate(rows):
+        known = 0.0 if learner == "pemt[budget=64]" else one.get(("pemt[budget=64]", learner))
+        known = -one[learner, "pemt[budget=64]"] if known is None else known
+        assert (float(loss.replace("−", "-")), int(datasets)) == (pytest.approx(known, abs=6e-5), 1)
+    choose(chrome, "#baseline", "pemt[budget=8]")
+    assert "PEMT, 8 memories" in text_of(chrome, "#budget-note")
+    assert chrome.errors == []
+
+
+@in_browser
+def test_the_scores_of_the_forest_follow_the_chosen_datasets(chrome, tmp_path, monkeypatch):
+    monkeypatch.setattr("analysis.meta.TREES", 5)
+    rng = np.random.default_rng(0)
+    made_up = pd.DataFrame({name: rng.random(40) for name in FEATURES})
+    names = [f"set-{place:03d}" for place in range(40)]
+    monkeypatch.setattr("analysis.results.feature_table", lambda *_: (made_up.assign(dataset=names), {}))
+    asked = study_of(tmp_path, ["parametric", "emt"], 40, 6, 64)
+    write(asked, study_log(asked))
+    write_report(asked, Options())
+    scores = table(asked, "forest_scores.csv").set_index("model")["macro_f1"]
+    chrome.open(asked.folder / "report.html")
+    told = text_of(chrome, "#forest-note")
+    assert (
+        f"On the 40 chosen datasets, of which EMT wins {(table(asked, 'meta_features.csv')['outcome'] == 'win').sum()}"
+        in told
+    )
+    assert f"full {scores['full']:.3f}, compact {scores['compact']:.3f}" in told
+    choose(chrome, "#search", "set-00")
+    assert "On the 10 chosen datasets" in text_of(chrome, "#forest-note")
+    choose(chrome, "#search", "set-000")
+    assert "all of one class" in text_of(chrome, "#forest-note")
+    assert chrome.errors == []
+
+
+@in_browser
+def test_every_table_has_a_caption_and_every_box_that_scrolls_a_name(page):
+    assert page.evaluate("[...document.querySelectorAll('table')].filter(one => !one.caption).length") == 0
+    assert page.evaluate("[...document.querySelectorAll('.scroll:not([aria-label])')].length") == 0
+    assert page.evaluate("[...document.querySelectorAll('thead th:not([scope])')].length") == 0
+    broken = "[...document.querySelectorAll('nav a')].filter(one => !document.querySelector(one.hash)).length"
+    assert page.evaluate(broken) == 0
+
+
+@in_browser
+def test_tab_goes_down_the_page(page):
+    tops = []
+    page.evaluate("document.body.focus()")
+    for _ in range(12):
+        page.press("Tab")
+        tops.append(page.evaluate("document.activeElement.getBoundingClientRect().top + scrollY"))
+    assert tops[1:] == sorted(tops[1:])  # the first is the link that skips, above all
+    assert page.evaluate("document.querySelector('[tabindex]:not([tabindex=\"0\"])')") is None
+
+
+@in_browser
 def test_budgets_and_sweeps_are_drawn(chrome, tmp_path):
     learners = ["parametric", {"learner": "pemt", "budget": [8, 64]}, {"learner": "emt", "leaf_capacity": [5, 50]}]
     asked = study_of(tmp_path, learners, 3, 3, 64)
@@ -325,5 +400,5 @@ def test_budgets_and_sweeps_are_drawn(chrome, tmp_path):
     write_report(asked, Options(meta=False))
     chrome.open(asked.folder / "report.html")
     assert chrome.errors == []
-    for name in ("budgets", "sweep_leaf_capacity"):
+    for name in ("budgets", "budget_wins", "sweep_leaf_capacity"):
         assert chrome.evaluate(f"document.querySelectorAll('#chart-{name} .mark-line path').length") >= 1
