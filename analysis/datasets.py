@@ -12,7 +12,7 @@ from emt.data import DatasetError, load
 from experiments.checks import ConfigError, check_file_names
 from experiments.plan import Source
 
-__all__ = ["UNKNOWN", "dataset_table", "read_groups"]
+__all__ = ["UNKNOWN", "dataset_table", "families", "read_groups"]
 
 UNKNOWN = "not known here"
 FAMILY = 3  # so many datasets with the same first word in their names are a family
@@ -71,10 +71,21 @@ def dataset_table(sources: Mapping[str, Source], horizon: int, groups: pd.DataFr
     if "name" in groups:
         given = dict(zip(groups["dataset"], groups["name"], strict=True))
         table["name"] = [given.get(key, name) for key, name in zip(table["dataset"], table["name"], strict=True)]
-    words = table["name"].map(lambda name: re.split(r"[^A-Za-z0-9]", name)[0])
-    table["family"] = words.where(words.map(words.value_counts()) >= FAMILY, "other")
+    table["family"] = families(table["name"])
     table["group"] = [group.get(key, UNKNOWN) for key in table["dataset"]]
     return table
+
+
+def families(names: pd.Series) -> pd.Series:
+    """Return the first words of names that several have in common, and other for the rest.
+
+    Examples
+    --------
+    >>> families(pd.Series(["BNG(a)", "BNG(b)", "BNG(c)", "iris"])).tolist()
+    ['BNG', 'BNG', 'BNG', 'other']
+    """
+    words = names.map(lambda name: re.split(r"[^A-Za-z0-9]", name)[0])
+    return words.where(words.map(words.value_counts()) >= FAMILY, "other")
 
 
 def _describe(source: Source, horizon: int) -> dict[str, object]:

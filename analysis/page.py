@@ -165,7 +165,7 @@ def _table(frame: pd.DataFrame, caption: str) -> Markup:
     frame = frame.rename(columns=lambda name: str(name).replace("_", " "))
     said = html.escape(caption)
     words = [place for place, kind in enumerate(frame.dtypes) if not pd.api.types.is_numeric_dtype(kind)]
-    four = dict.fromkeys(frame.select_dtypes(float), "{:.4g}".format)
+    four: dict[Any, Any] = dict.fromkeys(frame.select_dtypes(float), "{:.4g}".format)
     styler = frame.style.hide(axis="index").format(four, na_rep="", escape="html", thousands=",")
     styler = styler.set_uuid(re.sub(r"\W+", "-", caption.lower())).set_caption(said)
     styler = styler.set_table_styles([{"selector": f".col{place}", "props": "text-align: left"} for place in words])

@@ -16,6 +16,7 @@ from synthetic_logs import row, runs_of, study_log, study_of, write
 from analysis.metafeatures import FEATURES, VERSION
 from analysis.report import options_of, write_report
 from analysis.results import Options
+from analysis.tables import signed
 from analysis.wins import Rule
 from emt.data import load
 from experiments.cli import compose
@@ -98,10 +99,10 @@ def test_the_summary_says_what_is_there_and_what_is_not(unbounded):
 def test_mean_rewards_are_in_the_summary_with_the_error_of_the_difference(unbounded):
     text = (unbounded.folder / "summary.md").read_text()
     means = pd.read_csv(unbounded.folder / "tables" / "mean_rewards.csv").set_index("learner")
-    (line,) = re.findall(r"^\| PEMT +\|(.*0\.\d{4} *\| *\+?-?0\.\d{4}.*)$", text, flags=re.MULTILINE)
+    (line,) = re.findall(r"^\| PEMT +\|(.*0\.\d{4} *\| *[+−]0\.\d{4}.*)$", text, flags=re.MULTILINE)
     cells = [cell.strip() for cell in line.split("|")]
     pemt = means.loc["pemt"]
-    assert cells[:4] == [f"{pemt['mean']:.4f}", f"{pemt['difference']:+.4f}", f"{pemt['difference_se']:.4f}", "12"]
+    assert cells[:4] == [f"{pemt['mean']:.4f}", signed(pemt["difference"]), f"{pemt['difference_se']:.4f}", "12"]
 
 
 def test_tables_hold_the_numbers(unbounded):
