@@ -75,7 +75,7 @@ def _own(section: Section, images: Mapping[str, bytes]) -> dict[str, Any]:
     return {
         "heading": section.heading,
         "sentences": section.sentences,
-        "tables": {caption: _table(table, caption) for caption, table in section.tables.items()},
+        "tables": [_table(table, caption) for caption, table in section.tables.items()],
         "pictures": {text: f"data:image/png;base64,{b64encode(image).decode()}" for text, image in found},
     }
 
@@ -88,7 +88,8 @@ def _contents(results: Results, sections: dict[str, Any]) -> dict[str, str]:
     shown |= {"budgets": "Budgets"} if sections["budgets"] else {}
     shown |= {"meta": "Where EMT beats parametric"} if sections["meta"] else {}
     sweeps = {f"sweep-{name}": f"Side by side: {name.replace('_', ' ')}" for name in results.sweeps}
-    return (shown if len(results.finals) else {}) | sweeps | {"runs": "What was run"}
+    own = {f"own-{number}": section.heading for number, section in enumerate(results.sections, 1)}
+    return own | (shown if len(results.finals) else {}) | sweeps | {"runs": "What was run"}
 
 
 def _sections(results: Results) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from analysis.meta import COMPACT, FOLDS, MIN_OF_CLASS, REPEATS, Forest
 from analysis.metafeatures import DESCRIPTIONS, FEATURES
 from analysis.paper import MIN_DATASETS, PAPER_F1, PAPER_SEEDS, TABLE_1, TABLE_1_DATASETS
 from analysis.results import Meta, Results
-from analysis.section import Section
-from analysis.tables import markdown, signed, standing, wins_markdown
+from analysis.section import Section, signed
+from analysis.tables import markdown, standing, wins_markdown
 from analysis.tidy import count_text
 from analysis.wins import MIN_SEEDS, outcome_counts
 from experiments.cli import command

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-__all__ = ["markdown", "signed", "standing", "wins_latex", "wins_markdown"]
+__all__ = ["markdown", "standing", "wins_latex", "wins_markdown"]
 
 
 def markdown(rows: Iterable[Mapping[str, Any]] | pd.DataFrame) -> str:
@@ -34,17 +34,6 @@ def _cell(value: Any) -> str:
         return ""
     text = f"{value:,}" if isinstance(value, int) else str(value)
     return " ".join(text.replace("|", r"\|").split())
-
-
-def signed(value: float) -> str:
-    """Return a difference with its sign, for print.
-
-    Examples
-    --------
-    >>> signed(-0.00123)
-    '−0.0012'
-    """
-    return f"{value:+.4f}".replace("-", "−")
 
 
 def standing(table: pd.DataFrame) -> str:

@@ -16,7 +16,7 @@ from synthetic_logs import row, runs_of, study_log, study_of, write
 from analysis.metafeatures import FEATURES, VERSION
 from analysis.report import options_of, write_report
 from analysis.results import Options
-from analysis.tables import signed
+from analysis.section import signed
 from analysis.wins import Rule
 from emt.data import load
 from experiments.cli import compose
