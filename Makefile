@@ -19,7 +19,7 @@ pytest    = $(python) -m pytest -n $(or $(JOBS),2)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help reproduce prepare run report figures status test test-all lint format bench clean
+.PHONY: help reproduce prepare run report figures readme status test test-all lint format bench clean
 
 help: ## List the targets and variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -39,6 +39,9 @@ report: $(VENV)/.emt ## Write tables, figures and summaries of what has been run
 	$(reproduce) 'verbs=[report]'
 
 figures: report ## The same as report
+
+readme: $(VENV)/.emt ## Write what the README and docs/results.md say of results from the tables in results/
+	$(python) -m analysis.readme
 
 status: $(VENV)/.emt ## Say what is prepared, done, failed and left, and how long the rest will take
 	$(reproduce) 'verbs=[status]'

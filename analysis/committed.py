@@ -12,6 +12,7 @@ import pandas as pd
 
 from analysis.cast import Cast, Member
 from analysis.datasets import UNKNOWN, families, read_groups
+from analysis.paper import PAPER_SEEDS
 from analysis.wins import PAPER, Rule, compare, outcome_counts
 from experiments import store
 from experiments.cli import compose
@@ -81,13 +82,10 @@ class Committed:
         finals = self.finals if finals is None else finals
         table = compare(finals, first, second, PAPER)
         seeds = int(table["seeds"].min()) if len(table) else 0
-        if seeds < ENOUGH:
+        if seeds < PAPER_SEEDS:
             table = compare(finals, first, second, Rule())
         mean = float(table["mean"].mean()) if len(table) else float("nan")
         return {**outcome_counts(table), "datasets": len(table), "seeds": seeds, "mean": mean}
-
-
-ENOUGH = 50  # seeds of the paper, for which its rule is meant
 
 
 def read_study(results: str | Path, experiment: str, suite: str = "paper") -> Committed | None:

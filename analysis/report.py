@@ -206,7 +206,9 @@ def options_of(cfg: DictConfig) -> Options:
 
 
 def _main(study: Study, cfg: DictConfig) -> None:
-    print(write_report(study, options_of(cfg)))
+    summary = write_report(study, options_of(cfg))
+    print(summary)
+    print(summary.with_name("report.html"))
     if not any((study.folder / "runs").glob("*.parquet")):
         print(f"nothing was run yet in {study.folder}: {command('run', study)}", file=sys.stderr)
 

@@ -26,17 +26,18 @@ from experiments.verbs import start_words, subprocess_words
 __all__ = ["Step", "reproduce", "steps"]
 
 VERBS = ["prepare", "run", "report", "status"]
-KEYS = ["suite", "seeds", "experiments", "verbs", "results", "n_jobs"]
+KEYS = ["suite", "seeds", "experiments", "verbs", "results", "n_jobs", "report"]
 SOME_FAILED, REFUSED, STOPPED = 1, 2, 130  # exit statuses of the verbs
 
 
 @dataclass(frozen=True)
 class Step:
-    """A command; `summary` is what its report writes."""
+    """A command: what every verb of an experiment is given, the page that its report writes, and what is its own."""
 
     verb: str
     words: tuple[str, ...]
-    summary: Path | None = None
+    page: Path | None = None
+    own: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:
@@ -47,7 +48,7 @@ class Step:
         >>> Step("run", ("experiment=ablation", "learners=[emt,pemt]")).command
         "python -m experiments.run experiment=ablation 'learners=[emt,pemt]'"
         """
-        return shlex.join([*start_words(self.verb), *self.words])
+        return shlex.join([*start_words(self.verb), *self.words, *self.own])
 
 
 def steps(cfg: DictConfig) -> list[list[Step]]:
@@ -82,6 +83,7 @@ def steps(cfg: DictConfig) -> list[list[Step]]:
     verbs = [check_choice(verb, "verbs", VERBS) for verb in values["verbs"]]
     common = {"suite": suite, "seeds": check_whole(values["seeds"], "seeds", 1), "results": values["results"]}
     common |= {"missing": "skip"} | ({"engine.n_jobs": values["n_jobs"]} if values["n_jobs"] is not None else {})
+    own = {"report": _report(values["report"])} if "report" in verbs else {}
     groups = [[Step("prepare", (f"suite={suite}",))]] if "prepare" in verbs else []
     for experiment in values["experiments"]:
         given = dict(experiment) if isinstance(experiment, dict) else {"experiment": experiment}
@@ -91,9 +93,18 @@ def steps(cfg: DictConfig) -> list[list[Step]]:
         words = {"experiment": given.pop("experiment")} | common | given
         words |= {"suite": parts.get(suite, suite), "seeds": min(common["seeds"], given.get("seeds", common["seeds"]))}
         overrides = tuple(f"{key}={override(value)}" for key, value in words.items())
-        summary = study(compose(overrides)).folder / "summary.md"
-        groups.append([Step(verb, overrides, summary) for verb in verbs if verb != "prepare"])
+        page = study(compose(overrides)).folder / "report.html"
+        groups.append([Step(verb, overrides, page, own.get(verb, ())) for verb in verbs if verb != "prepare"])
     return [group for group in groups if group]
+
+
+def _report(given: dict[str, Any]) -> tuple[str, ...]:
+    """Return what the reports are given beside the rest, checked now and not when all is run."""
+    check_keys(given, list(plain(compose((), "report"))["report"]), "report.")
+    if (groups := given.get("groups")) and not Path(groups).is_file():
+        print(f"there is no {groups} here: reports have no groups of datasets", file=sys.stderr)
+        given = {key: value for key, value in given.items() if key != "groups"}
+    return tuple(f"report.{key}={override(value)}" for key, value in given.items())
 
 
 def override(value: Any) -> str:
@@ -119,7 +130,7 @@ def override(value: Any) -> str:
 
 
 def reproduce(groups: list[list[Step]]) -> int:
-    """Give the commands one after the other, and say where the summaries are.
+    """Give the commands one after the other, and say where the reports are.
 
     Datasets that cannot be prepared are left out of the studies. An experiment that is refused stops neither the
     others nor their reports.
@@ -130,7 +141,7 @@ def reproduce(groups: list[list[Step]]) -> int:
         The exit status: 1 if a run failed, 2 if an experiment was refused or broke off. That datasets are missing is
         no failure, unless a preparation is all that was asked for.
     """
-    worst, unprepared, summaries = 0, False, []
+    worst, unprepared, pages = 0, False, []
     for group in groups:
         for step in group:
             status = _give(step)
@@ -144,21 +155,21 @@ def reproduce(groups: list[list[Step]]) -> int:
                 print(f"this did not succeed (status {status}): {step.command}", file=sys.stderr, flush=True)
                 break
             if step.verb == "report":
-                summaries.append(step.summary)
+                pages.append(step.page)
     if unprepared:
         print("\nSome datasets could not be prepared; studies are run without them.")
         worst = worst or (SOME_FAILED if len(groups) == 1 else 0)  # where nothing but a preparation was asked for
-    if summaries:
-        print("\nSummaries, with tables and figures beside them:")
-    for summary in summaries:
-        print(f"  {summary}")
+    if pages:
+        print("\nReports, with summaries, tables and figures beside them:")
+    for page in pages:
+        print(f"  {page}")
     return worst
 
 
 def _give(step: Step) -> int:
     """Run a command and return its exit status; when this is stopped, so is the command, and it is waited for."""
     print(f"\n{step.command}", flush=True)
-    process = subprocess.Popen([*subprocess_words(step.verb), *step.words])
+    process = subprocess.Popen([*subprocess_words(step.verb), *step.words, *step.own])
     try:
         return process.wait()
     except KeyboardInterrupt:

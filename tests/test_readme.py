@@ -126,9 +126,9 @@ def test_make_reproduce_leaves_a_summary_of_every_experiment(environment, place)
     ]
     words = [sys.executable, *words[1:], f"experiments={override(tiny)}", "seeds=1", f"results={place}/all"]
     told = shell(shlex.join(words)).split("beside them:\n")[1].split()
-    assert told == [f"{place}/all/{name}/embedded/summary.md" for name in ("unbounded", "ablation", "bounded")]
-    for summary in told:
-        assert Path(summary).read_text().startswith("# ")
+    assert told == [f"{place}/all/{name}/embedded/report.html" for name in ("unbounded", "ablation", "bounded")]
+    for page in told:
+        assert Path(page).with_name("summary.md").read_text().startswith("# ")
 
 
 @pytest.mark.parametrize("command", [line for line in COMMANDS if line.startswith("make")])

@@ -102,7 +102,8 @@ def test_mean_rewards_are_in_the_summary_with_the_error_of_the_difference(unboun
     (line,) = re.findall(r"^\| PEMT +\|(.*0\.\d{4} *\| *[+−]0\.\d{4}.*)$", text, flags=re.MULTILINE)
     cells = [cell.strip() for cell in line.split("|")]
     pemt = means.loc["pemt"]
-    assert cells[:4] == [f"{pemt['mean']:.4f}", signed(pemt["difference"]), f"{pemt['difference_se']:.4f}", "12"]
+    assert cells[:3] == [f"{pemt['mean']:.4f}", signed(pemt["difference"]), f"{pemt['difference_se']:.4f}"]
+    assert cells[4] == "12"
 
 
 def test_tables_hold_the_numbers(unbounded):

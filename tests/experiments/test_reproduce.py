@@ -84,7 +84,7 @@ def test_seeds_workers_suites_and_places_go_into_every_command():
         assert step.command.startswith("python -m experiments.status experiment=")
         asked = study(compose(step.words))
         assert (asked.suite.name, asked.seeds, asked.engine.n_jobs) == ("embedded", 3, 3)
-        assert step.summary == Path("a/b") / asked.name / "embedded" / "summary.md"
+        assert step.page == Path("a/b") / asked.name / "embedded" / "report.html"
 
 
 @pytest.mark.parametrize("value", [3, 2.5, True, None, "wine", "a b", "it's", ["x", {"a": [1, None], "b": "c d"}]])
@@ -103,11 +103,26 @@ def test_values_come_through_the_command_line_as_they_are(value):
         (["suite.datasets=[wine]"], "not a change of embedded"),
         (["seeds=0"], "seeds=0"),
         (["n_jobs=0"], "engine.n_jobs=0"),
+        (["+report.baselin=emt"], "report.baselin.*did you mean baseline"),
     ],
 )
 def test_what_is_wrong_is_refused_before_the_first_command(words, message):
     with pytest.raises(ConfigError, match=message):
         steps(compose(words, "reproduce"))
+
+
+def test_reports_of_the_paper_have_its_groups_of_datasets(monkeypatch, tmp_path, capsys):
+    def own():
+        return {(step.verb, step.own) for group in steps(compose(["study=paper"], "reproduce")) for step in group}
+
+    groups = ("report.groups=results/fidelity.csv",)
+    monkeypatch.chdir(ROOT)
+    assert own() == {("prepare", ()), ("run", ()), ("report", groups)}
+    step = Step("report", ("experiment=unbounded",), own=groups)
+    assert step.command.endswith("experiment=unbounded report.groups=results/fidelity.csv")
+    monkeypatch.chdir(tmp_path)  # a wheel has no results
+    assert own() == {("prepare", ()), ("run", ()), ("report", ())}
+    assert capsys.readouterr().err == "there is no results/fidelity.csv here: reports have no groups of datasets\n"
 
 
 def test_a_misspelt_word_is_one_line(tmp_path):
@@ -116,7 +131,7 @@ def test_a_misspelt_word_is_one_line(tmp_path):
     assert (process.returncode, errors) == (2, "error: there is no key 'sedes'; did you mean seeds?\n")
 
 
-def test_all_verbs_in_a_row_leave_summaries(tmp_path):
+def test_all_verbs_in_a_row_leave_reports(tmp_path):
     experiments = f"experiments=[{tiny()},{tiny('ablation')}]"
     process = start(tmp_path, experiments, "seeds=2")
     output, errors = process.communicate(timeout=200)
@@ -125,9 +140,10 @@ def test_all_verbs_in_a_row_leave_summaries(tmp_path):
     modules = ["experiments.prepare", *["experiments.run", "analysis.report"] * 2]
     assert [shlex.split(line)[2] for line in printed] == modules
     told = output.split("beside them:\n")[1].split()
-    assert told == [f"{tmp_path}/results/{name}/embedded/summary.md" for name in ("unbounded", "ablation")]
+    assert told == [f"{tmp_path}/results/{name}/embedded/report.html" for name in ("unbounded", "ablation")]
     for path in told:
         assert "4 of 4 runs are done" in Path(path).read_text()
+        assert "4 of 4 runs are done" in Path(path).with_name("summary.md").read_text()
     assert "4 runs are done already in other studies" in errors  # the second experiment has the first one's runs
 
 
@@ -135,7 +151,7 @@ def give(monkeypatch, statuses, *verbs):
     """Reproduce a list of steps whose commands end with these statuses; return which were given, and the result."""
     given = []
     monkeypatch.setattr("experiments.reproduce._give", lambda step: given.append(step.verb) or statuses[step.verb])
-    groups = [[Step("prepare", ())], [Step(verb, (), Path("summary.md")) for verb in verbs], [Step("status", ())]]
+    groups = [[Step("prepare", ())], [Step(verb, (), Path("report.html")) for verb in verbs], [Step("status", ())]]
     return reproduce(groups), given
 
 
@@ -152,7 +168,7 @@ def give(monkeypatch, statuses, *verbs):
 def test_the_exit_status_is_honest(monkeypatch, capsys, changes, status, given):
     statuses = dict.fromkeys(("prepare", "run", "report", "status"), 0) | changes
     assert give(monkeypatch, statuses, "run", "report") == (status, given)
-    assert ("summary.md" in capsys.readouterr().out) == (statuses["report"] == 0 and "report" in given)
+    assert ("report.html" in capsys.readouterr().out) == (statuses["report"] == 0 and "report" in given)
 
 
 def test_a_preparation_alone_fails_with_its_datasets(monkeypatch):

@@ -1,0 +1,319 @@
+"""The blocks of text that the README and docs/results.md have on results, in Markdown, each made from the tables."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from scipy import stats
+
+from analysis.committed import Committed, read_study
+from analysis.evidence import (
+    FAMILY,
+    Comparison,
+    agreement,
+    bounds,
+    budget_learners,
+    budget_rows,
+    comparisons,
+    cost_rows,
+    expected_shares,
+    family_rows,
+    forest_scores,
+    missing_tasks,
+    rewards_at_4000,
+    versions,
+)
+from analysis.metafeatures import FEATURES
+from analysis.paper import BOUNDED_LOSS, CURVES_DATASETS, PAPER_F1, PAPER_SEEDS, TABLE_1, TABLE_1_DATASETS
+from analysis.section import signed
+from analysis.tables import markdown
+
+__all__ = ["blocks", "speed_block"]
+
+STUDIES = ("unbounded", "bounded", "ablation", "details", "capacity", "drift", "search")
+NOT_MADE = "This study has not been made yet: `make reproduce SUITE=paper`, then `make readme`."
+CLOSE_REWARD, CLOSE_LOSS = 0.02, 0.005  # rewards, and losses of reward, that differ by no more agree
+
+
+def blocks(results: Path) -> dict[str, str]:
+    """Return every block by its name, from the committed studies in a folder; what is missing is said.
+
+    Parameters
+    ----------
+    results : Path
+        The folder of all studies, with ``speed.csv`` and ``fidelity.csv``.
+    """
+    studies = ((name, read_study(results, name) or read_study(results, name, f"paper_{name}")) for name in STUDIES)
+    found = {name: study for name, study in studies if study}
+    made = {name: make(found[one]) if one in found else NOT_MADE for name, (one, make) in BLOCKS.items()}
+    made |= {name: _pictures(found.get(one), results, *names) for name, (one, *names) in PICTURES.items()}
+    made |= {"results": _results(found, results), "comparisons": _comparisons(found), "cost": _cost(found, results)}
+    made["speed table"] = speed_block(results / "speed.csv")
+    return {name: _wrapped(text) for name, text in made.items()}
+
+
+def _wrapped(text: str) -> str:
+    """Return a text whose paragraphs are no wider than the house's lines; tables and pictures stay as they are."""
+    wrapper = textwrap.TextWrapper(119, break_long_words=False, break_on_hyphens=False)
+    return "\n\n".join(
+        part if part.startswith(("|", "!")) else "\n".join(wrapper.wrap(part)) for part in text.split("\n\n")
+    )
+
+
+def speed_block(path: Path) -> str:
+    """Return the table of how many times faster each learner is than Vowpal Wabbit, through Python and in its C++."""
+    if not path.exists():
+        return "Not measured yet: `make bench`."
+    table = pd.read_csv(path).rename(columns={"ratio": "ratio_python", "inside_ratio": "ratio_cpp"})
+    learners, rows = list(dict.fromkeys(table["learner"])), []
+    for name, part in [*table.groupby("set", sort=False), ("geometric mean", table)]:
+        means = part.groupby("learner")[["ratio_python", "ratio_cpp"]].agg(stats.gmean)
+        cells = {one: f"{python:.0f}x / {cpp:.0f}x" for one, python, cpp in means.itertuples()}
+        rows.append({"set": name, **{one: cells.get(one, "") for one in learners}})
+    return markdown(rows)
+
+
+def _results(found: Mapping[str, Committed], results: Path) -> str:
+    """Return the README's results: what the paper says and what came out, the families, and what it took."""
+    if "unbounded" not in found:
+        return NOT_MADE
+    parts = [
+        f"{_standing(found['unbounded'])} Beside each number, the paper's; [docs/results.md](docs/results.md) goes "
+        "through the paper figure by figure and says where it does not agree, and why.",
+        _comparisons(found),
+        "Agrees: shares of datasets within five points of the paper's, rewards within .02, a 95% interval of scores "
+        f"that holds the paper's. Wins are by the paper's rule of 1.96 standard errors; * has fewer than its "
+        f"{PAPER_SEEDS} seeds and goes by Student's t, which then decides fewer datasets.",
+        _pictures(found["unbounded"], results, "contrast_pemt_parametric"),
+        _family_sentence(found["unbounded"]),
+        _cost(found, results),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _standing(study: Committed) -> str:
+    """Say on how many datasets and seeds a study stands."""
+    most = max(study.seeds.values())
+    few = ", ".join(f"{n} of {study.cast.label(name)}" for name, n in study.seeds.items() if n < most)
+    return (
+        f"{study.n_datasets} of the paper's 208 tasks (the others could not be had here), {most} seeds"
+        f"{f' ({few})' if few else ''}."
+    )
+
+
+def _comparisons(found: Mapping[str, Committed]) -> str:
+    """Return everything that the paper gives a number for, and what came out."""
+    rows = [_compared(one, found.get(one.study)) for one in comparisons(found.get("bounded"))]
+    return markdown([*rows, *_rewards_beside(found), *_scores_beside(found)]) if found else NOT_MADE
+
+
+def _compared(one: Comparison, study: Committed | None) -> dict[str, Any]:
+    """Return a row: wins and losses here and in the paper, and whether they agree."""
+    row = {"claim": one.text, "here": "not made yet", "paper": _counted(one.wins, one.losses, one.datasets)}
+    if study is None or not {one.first, one.second} <= study.cast.members.keys():
+        return row | {"agrees": "", "seeds": ""}
+    ours = study.counts(one.first, one.second)
+    enough, counts = ours["seeds"] >= PAPER_SEEDS, (ours["wins"], ours["losses"], ours["datasets"])
+    row["here"] = _counted(*counts) + ("" if enough else "*")
+    return row | {"agrees": agreement(counts, one) if enough else "too few seeds", "seeds": str(ours["seeds"])}
+
+
+def _counted(wins: int, losses: int | None, datasets: int) -> str:
+    if losses is None:
+        return f"{wins} wins of {datasets} ({wins / datasets:.0%})"
+    return f"{wins} wins, {losses} losses of {datasets} ({wins / datasets:.0%}, {losses / datasets:.0%})"
+
+
+def _rewards_beside(found: Mapping[str, Committed]) -> list[dict[str, Any]]:
+    """Return the rows of rewards, and of what a budget costs."""
+    rows = []
+    if "unbounded" in found and (rewards := rewards_at_4000(found["unbounded"])):
+        names = ", ".join(row["learner"] for row in rewards)
+        text = f"Reward at 4,000 steps ({rewards[0]['datasets']} datasets; paper {CURVES_DATASETS}): {names}"
+        rows.append(_near(text, [row["here"] for row in rewards], [row["paper"] for row in rewards], 3, CLOSE_REWARD))
+    sized = budget_learners(found.get("bounded"))
+    if len(sized) > 1:
+        loss = found["bounded"].counts(sized[max(sized)], sized[min(sized)])["mean"]
+        rows.append(_near(f"Reward that {min(sized):,} memories cost", [loss], [BOUNDED_LOSS], 4, CLOSE_LOSS))
+    return rows
+
+
+def _scores_beside(found: Mapping[str, Committed]) -> list[dict[str, Any]]:
+    """Return the row of the forest's scores."""
+    scores = {row["model"]: row for row in forest_scores(found["unbounded"])} if "unbounded" in found else {}
+    if not scores:
+        return []
+    ours = [scores[model] for model in PAPER_F1]
+    held = all(row["low"] <= row["paper"] <= row["high"] for row in ours)
+    text = "A forest tells where EMT wins (macro F1: 12 features, 3)"
+    row = _near(text, [row["macro F1"] for row in ours], list(PAPER_F1.values()), 2, 0.0)
+    return [row | {"agrees": "yes" if held else "no"}]
+
+
+def _near(text: str, here: list[float], paper: list[float], digits: int, close: float) -> dict[str, Any]:
+    agrees = all(abs(one - other) <= close for one, other in zip(here, paper, strict=True))
+    ours, theirs = (", ".join(f"{value:.{digits}f}".lstrip("0") for value in side) for side in (here, paper))
+    return {"claim": text, "here": ours, "paper": theirs, "agrees": "yes" if agrees else "no", "seeds": ""}
+
+
+def _family_sentence(study: Committed) -> str:
+    inside = study.counts("pemt", "parametric", study.among("family", FAMILY))
+    outside = study.counts("pemt", "parametric", study.among("family", but=FAMILY))
+    if not inside["datasets"] or not outside["datasets"]:
+        return ""
+    return (
+        f"*By family.* PEMT beats parametric on {inside['wins']} of the {inside['datasets']} {FAMILY} sets "
+        f"({inside['wins'] / inside['datasets']:.0%}; drawn from Bayesian networks that were fitted to small sets) and "
+        f"on {outside['wins']} of the {outside['datasets']} others ({outside['wins'] / outside['datasets']:.0%}), and "
+        f"loses on {inside['losses']} and {outside['losses']}."
+    )
+
+
+def _cost(found: Mapping[str, Committed], results: Path) -> str:
+    """Return what each study took."""
+    return markdown(cost_rows(list(found.values()), results.parent)) if found else NOT_MADE
+
+
+def _pictures(study: Committed | None, results: Path, *names: str) -> str:
+    """Return those of a study's figures that are there."""
+    paths = [study.folder / "figures" / f"{name}.png" for name in names] if study else []
+    links = [path.relative_to(results.parent).as_posix() for path in paths if path.exists()]
+    return "\n\n".join(f"![{Path(link).stem.replace('_', ' ')}]({link})" for link in links)
+
+
+def _table_1(study: Committed) -> str:
+    """Return Table 1: wins and their share of the datasets, in brackets the paper's."""
+    wins = {(row, column): study.counts(row, column) for row in TABLE_1 for column in TABLE_1 if row != column}
+    rows = []
+    for row in TABLE_1:
+        rows.append({"": study.cast.label(row)})
+        for column in TABLE_1:
+            known = row != column and wins[row, column]["datasets"]
+            rows[-1] |= {study.cast.label(column): _cell(wins[row, column], TABLE_1[row][column]) if known else "—"}
+    best = [
+        column
+        for column in TABLE_1
+        if column != "pemt"
+        and wins["pemt", column]["wins"] == max(one["wins"] for pair, one in wins.items() if pair[1] == column)
+    ]
+    told = (
+        f"{_standing(study)} Wins of the row against the column and their share of the datasets, in brackets the "
+        f"paper's of {TABLE_1_DATASETS}; * has fewer than {PAPER_SEEDS} seeds and goes by Student's t. PEMT has the "
+        f"most wins in {len(best)} of its {len(TABLE_1) - 1} columns; in the paper, in all."
+    )
+    return f"{told}\n\n{markdown(rows)}"
+
+
+def _cell(ours: Mapping[str, Any], published: int) -> str:
+    mark = "" if ours["seeds"] >= PAPER_SEEDS else "*"
+    here = f"{ours['wins']}, {ours['wins'] / ours['datasets']:.0%}{mark}"
+    return f"{here} ({published}, {published / TABLE_1_DATASETS:.0%})"
+
+
+def _families(study: Committed) -> str:
+    """Return the pairs that part from the paper by family, and what the missing tasks can explain."""
+    pairs = [("pemt", "parametric"), ("pcmt", "parametric"), ("pemt", "pcmt")]
+    chosen = [one for one in comparisons(None) if (one.first, one.second) in pairs]
+    return "\n\n".join([markdown(family_rows(study, pairs)), *_expected(study, chosen)])
+
+
+def _expected(study: Committed, pairs: list[Comparison]) -> list[str]:
+    """Return how far the families of the missing tasks explain the distance to the paper."""
+    missing, rows = missing_tasks(study), expected_shares(study, pairs)
+    inside, n = int((study.datasets["family"] == FAMILY).sum()), study.n_datasets
+    told = (
+        f"{inside} of the {n} datasets ({inside / n:.0%}) are {FAMILY} sets. OpenML's numbers of a family's tasks "
+        f"follow each other: so {missing['likely']} of the {missing['missing']} tasks that are missing, between two "
+        f"{FAMILY} tasks, may be of the family, and {missing['unlikely']} are not likely to be. If the paper's further "
+        "datasets win as often as the sets here that are like them, its shares of wins are expected to be:"
+    )
+    shown = [
+        {
+            "pair": row["pair"],
+            "here": f"{row['here']:.0%}",
+            f"on {FAMILY} sets": f"{row['inside']:.0%}",
+            "on others": f"{row['outside']:.0%}",
+            "expected": f"{row['expected']:.0%}",
+            "paper": f"{row['paper']:.0%}",
+            "explained": f"{_points(row['expected'], row['here'])} of {_points(row['paper'], row['here'])} points",
+        }
+        for row in rows
+    ]
+    return [told, markdown(shown)] if rows else []
+
+
+def _points(share: float, other: float) -> str:
+    return f"{100 * (share - other):.0f}".replace("-", "−")
+
+
+def _budgets(study: Committed) -> str:
+    """Return what budgets cost, whether it matters what is forgotten, and the families."""
+    lru, fifo = budget_learners(study), budget_learners(study, "fifo")
+    if not lru:
+        return NOT_MADE
+    parts = [markdown(budget_rows(study))]
+    for budget in sorted(lru.keys() & fifo.keys()):
+        ours = study.counts(lru[budget], fifo[budget])
+        parts += [
+            f"With {budget:,} memories, to forget the least recently used against the oldest: {ours['wins']} wins, "
+            f"{ours['ties']} ties, {ours['losses']} losses on {ours['datasets']} datasets ({ours['seeds']} seeds), "
+            f"mean difference {signed(ours['mean'])}."
+        ]
+    names = dict.fromkeys([lru[min(lru)], *(fifo[size] for size in sorted(fifo)), lru[max(lru)]])
+    parts += [markdown(family_rows(study, [(name, "parametric") for name in names]))]
+    return "\n\n".join(parts + _expected(study, [one for one in comparisons(study) if one.study == study.name]))
+
+
+def _forest(study: Committed) -> str:
+    """Return the forest's scores, and the features of the compact model."""
+    scores, importances = forest_scores(study), study.table("forest_importances.csv")
+    if not scores:
+        return NOT_MADE
+    chosen = importances.sort_values(["chosen", "mean"], ascending=False).head(3)
+    said = ", ".join(
+        f"{FEATURES[name]} ({share:.0%})" for name, share in zip(chosen["feature"], chosen["chosen"], strict=True)
+    )
+    return f"{markdown(scores)}\n\nThe compact model chose most often: {said}."
+
+
+def _ablation(study: Committed) -> str:
+    """Return the ablation's pairs."""
+    others = ("emt_not_self_consistent", "emt_as_printed", "emt_random_router")
+    rows = []
+    for first, second in [*(("emt", name) for name in others), ("pemt", "pemt_as_printed")]:
+        ours = study.counts(first, second)
+        if ours["datasets"]:
+            rows.append({"pair": f"{study.cast.label(first)} : {study.cast.label(second)}"})
+            rows[-1] |= {key: ours[key] for key in ("wins", "ties", "losses", "datasets", "seeds")}
+            rows[-1] |= {"mean difference": signed(ours["mean"])}
+    return markdown(rows)
+
+
+def _versions(study: Committed) -> str:
+    table = versions([study])
+    return markdown(table) if len(table) else "The committed tables do not say what made them."
+
+
+# name of the block: the study that it is made from, and what makes it
+BLOCKS: dict[str, tuple[str, Callable[[Committed], str]]] = {
+    "table 1": ("unbounded", _table_1),
+    "bounds": ("unbounded", lambda study: markdown(bounds(study))),
+    "families": ("unbounded", _families),
+    "rewards": ("unbounded", lambda study: markdown(rewards_at_4000(study))),
+    "forest": ("unbounded", _forest),
+    "budgets": ("bounded", _budgets),
+    "ablation": ("ablation", _ablation),
+    "versions": ("unbounded", _versions),
+}
+# name of the block: the study, and the names of its figures
+PICTURES = {
+    "self-consistency": ("unbounded", "contrast_emt_emt_not_self_consistent", "curves_self_consistency"),
+    "emt over time": ("unbounded", "curves_emt_cmt_parametric", "contrast_emt_parametric", "contrast_emt_cmt"),
+    "pemt over time": ("unbounded", "contrast_pemt_parametric", "curves_pemt_pcmt_parametric"),
+    "budgets over time": ("bounded", "curves_budgets", "budgets"),
+    "importances": ("unbounded", "meta_importances"),
+}

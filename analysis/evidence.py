@@ -1,0 +1,294 @@
+"""What came out beside what the paper says: every number computed from the committed tables, none typed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from analysis.committed import Committed
+from analysis.paper import (
+    BOUNDED_DATASETS,
+    BOUNDED_LOSS,
+    BOUNDED_WINS,
+    CURVES_AT_4000,
+    CURVES_DATASETS,
+    PAPER_F1,
+    PAPER_SEEDS,
+    SELF_CONSISTENT_WINS,
+    TABLE_1,
+    TABLE_1_DATASETS,
+)
+from analysis.wins import compare
+from experiments.cli import compose
+from experiments.config import suite
+
+__all__ = [
+    "Comparison",
+    "agreement",
+    "bounds",
+    "budget_learners",
+    "comparisons",
+    "expected_shares",
+    "family_rows",
+    "forest_scores",
+    "missing_tasks",
+    "rewards_at_4000",
+]
+
+CLOSE = 0.05  # shares of datasets that differ by no more agree
+FAMILY = "BNG"  # sets drawn from Bayesian networks: the one family that is large enough to move a share
+
+
+class Comparison(NamedTuple):
+    """A pair of learners that the paper speaks of: the study, the pair, and the wins and losses it published."""
+
+    text: str
+    study: str
+    first: str
+    second: str
+    wins: int
+    losses: int | None
+    datasets: int
+
+
+def comparisons(bounded: Committed | None) -> list[Comparison]:
+    """Return the pairs that the paper speaks of, in its order."""
+
+    def of_table(text: str, first: str, second: str) -> Comparison:
+        wins, losses = TABLE_1[first][second], TABLE_1[second][first]
+        return Comparison(text, "unbounded", first, second, wins, losses, TABLE_1_DATASETS)
+
+    least = min(budget_learners(bounded), default=0)
+    small = budget_learners(bounded).get(least, "")
+    return [
+        Comparison(
+            "Self-consistency helps",
+            "unbounded",
+            "emt",
+            "emt_not_self_consistent",
+            SELF_CONSISTENT_WINS,
+            None,
+            TABLE_1_DATASETS,
+        ),
+        of_table("EMT against CMT", "emt", "cmt"),
+        of_table("EMT against parametric", "emt", "parametric"),
+        of_table("PEMT against parametric", "pemt", "parametric"),
+        of_table("PEMT against EMT", "pemt", "emt"),
+        of_table("PEMT against PCMT", "pemt", "pcmt"),
+        of_table("PCMT against parametric", "pcmt", "parametric"),
+        Comparison(
+            "PEMT with 1,000 memories against parametric, 32,000 steps",
+            "bounded",
+            small,
+            "parametric",
+            BOUNDED_WINS,
+            None,
+            BOUNDED_DATASETS,
+        ),
+    ]
+
+
+def budget_learners(bounded: Committed | None, eviction: str = "lru") -> dict[int, str]:
+    """Return the learners with a budget of a study, by how many memories they may keep."""
+    if bounded is None:
+        return {}
+    names = [name for family in bounded.cast.budgets() for name in family]
+    ours = [name for name in names if bounded.cast.value(name, "eviction") == eviction]
+    return {int(bounded.cast.value(name, "budget")): name for name in ours if bounded.cast.value(name, "budget")}
+
+
+def agreement(here: tuple[int, int, int], paper: Comparison) -> str:
+    """Say whether wins, losses and datasets here agree with the paper's.
+
+    Examples
+    --------
+    >>> pemt = Comparison("", "unbounded", "pemt", "parametric", 110, 8, 206)
+    >>> agreement((85, 4, 165), pemt), agreement((75, 4, 165), pemt), agreement((4, 75, 165), pemt)
+    ('yes', 'in direction', 'no')
+    """
+    wins, losses, datasets = here
+    published = paper.losses if paper.losses is not None else paper.datasets - paper.wins
+    shares = [(wins / datasets, paper.wins / paper.datasets)]
+    shares += [(losses / datasets, paper.losses / paper.datasets)] if paper.losses is not None else []
+    if all(abs(ours - theirs) <= CLOSE for ours, theirs in shares):
+        return "yes"
+    same = (wins > losses) == (paper.wins > published) or (paper.losses is None and wins > losses)
+    return "in direction" if same else "no"
+
+
+def family_rows(study: Committed, pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Count wins and losses of pairs on all datasets, by family and by how the datasets came here."""
+    parts = {"all": study.finals, FAMILY: study.among("family", FAMILY)}
+    parts |= {f"not {FAMILY}": study.among("family", but=FAMILY)}
+    groups = [str(group) for group in dict.fromkeys(study.datasets["group"])]
+    parts |= {group: study.among("group", group) for group in sorted(groups)} if len(groups) > 1 else {}
+    rows = []
+    for first, second in pairs:
+        for name, finals in parts.items():
+            ours = study.counts(first, second, finals)
+            if ours["datasets"]:
+                rows.append({"pair": f"{study.cast.label(first)} : {study.cast.label(second)}", "datasets": name})
+                rows[-1] |= {"of": ours["datasets"], "wins": _share(ours["wins"], ours["datasets"])}
+                rows[-1] |= {"losses": _share(ours["losses"], ours["datasets"]), "mean difference": ours["mean"]}
+    return rows
+
+
+def bounds(study: Committed) -> list[dict[str, Any]]:
+    """Say, for each pair of Table 1, what the tasks that are missing here could at most change.
+
+    Returns
+    -------
+    list of dict
+        Keys pair, here (wins, of how many), paper (wins of 206), least and most (the share of all tasks, if no or every
+        further one is a win), needed (how many of the paper's further sets would have to be wins) and possible.
+    """
+    n_all, rows = len(suite(compose(["suite=paper"])).datasets), []
+    for first, cells in TABLE_1.items():
+        for second, published in cells.items():
+            ours = study.counts(first, second)
+            if ours["datasets"]:
+                further, paper_further = n_all - ours["datasets"], TABLE_1_DATASETS - ours["datasets"]
+                needed = published - ours["wins"]
+                rows.append({"pair": f"{study.cast.label(first)} over {study.cast.label(second)}"})
+                rows[-1] |= {"here": _share(ours["wins"], ours["datasets"])}
+                rows[-1] |= {"paper": _share(published, TABLE_1_DATASETS)}
+                rows[-1] |= {"least": f"{ours['wins'] / n_all:.0%}", "most": f"{(ours['wins'] + further) / n_all:.0%}"}
+                rows[-1] |= {"needed": f"{needed} of {paper_further}"}
+                possible = "yes" if 0 <= needed <= paper_further else "no"
+                rows[-1] |= {"possible": possible if ours["seeds"] >= PAPER_SEEDS else "too few seeds"}
+    return rows
+
+
+def missing_tasks(study: Committed) -> dict[str, int]:
+    """Say of which family the tasks that are missing here are likely to be, by their neighbours.
+
+    OpenML numbers the tasks of a family one after the other; a missing task whose nearest known tasks on both sides
+    are of the family is likely to be of it.
+
+    Returns
+    -------
+    dict
+        Keys missing, likely (of the family), and unlikely.
+    """
+    family = dict(zip(study.datasets["dataset"], study.datasets["family"], strict=True))
+    tasks = sorted(int(task) for task in suite(compose(["suite=paper"])).datasets)
+    known = [task for task in tasks if f"task-{task}" in family]
+    likely = missing = 0
+    for task in tasks:
+        if f"task-{task}" not in family:
+            below, above = [one for one in known if one < task], [one for one in known if one > task]
+            near = [*below[-1:], *above[:1]]
+            missing += 1
+            likely += all(family[f"task-{one}"] == FAMILY for one in near)
+    return {"missing": missing, "likely": likely, "unlikely": missing - likely}
+
+
+def expected_shares(study: Committed, pairs: Sequence[Comparison]) -> list[dict[str, Any]]:
+    """Return the share of wins that the paper's datasets would have if its further ones were like those here.
+
+    Further sets that are likely of the family are taken to win as often as the family does here, the others as often as
+    the others do.
+
+    Returns
+    -------
+    list of dict
+        Keys pair, here, inside and outside (of the family), expected and paper: shares.
+    """
+    found, rows = missing_tasks(study), []
+    for one in pairs:
+        inside = study.counts(one.first, one.second, study.among("family", FAMILY))
+        outside = study.counts(one.first, one.second, study.among("family", but=FAMILY))
+        n, wins = inside["datasets"] + outside["datasets"], inside["wins"] + outside["wins"]
+        if not inside["datasets"] or not outside["datasets"]:
+            continue
+        shares = {"inside": inside["wins"] / inside["datasets"], "outside": outside["wins"] / outside["datasets"]}
+        further = one.datasets - n
+        likely = further * found["likely"] / max(found["missing"], 1)
+        expected = wins + likely * shares["inside"] + (further - likely) * shares["outside"]
+        rows.append({"pair": one.text, "here": wins / n, **shares, "expected": expected / one.datasets})
+        rows[-1] |= {"paper": one.wins / one.datasets}
+    return rows
+
+
+def rewards_at_4000(study: Committed) -> list[dict[str, Any]]:
+    """Return the mean rewards at 4,000 interactions over the datasets that all learners of the paper's plots have."""
+    last = study.curves[study.curves["step"] == 4000]
+    known = [name for name in CURVES_AT_4000 if name in set(last["learner"])]
+    counts = last[last["learner"].isin(known)].groupby("dataset")["learner"].nunique()
+    last = last[last["dataset"].isin(counts.index[counts == len(known)])]
+    return [
+        {
+            "learner": study.cast.label(name),
+            "here": float(part["reward"].mean()),
+            "paper": CURVES_AT_4000[name],
+            "datasets": len(part),
+            "paper's datasets": CURVES_DATASETS,
+        }
+        for name in known
+        if len(part := last[last["learner"] == name])
+    ]
+
+
+def budget_rows(bounded: Committed) -> list[dict[str, Any]]:
+    """Return what each budget costs in reward against the largest, and its wins against parametric."""
+    rows: list[dict[str, Any]] = []
+    sized = budget_learners(bounded)
+    largest = sized.get(max(sized, default=0), "")
+    for eviction in ("lru", "fifo"):
+        for budget, name in sorted(budget_learners(bounded, eviction).items(), reverse=True):
+            loss, ours = compare(bounded.finals, largest, name), bounded.counts(name, "parametric")
+            rows.append({"memories": budget, "forgets": "least recently used" if eviction == "lru" else "oldest"})
+            rows[-1] |= {"loss of reward": loss["mean"].mean(), "its SE": loss["mean"].sem()}
+            rows[-1] |= {"wins": _share(ours["wins"], ours["datasets"])}
+            rows[-1] |= {"losses": _share(ours["losses"], ours["datasets"]), "datasets": ours["datasets"]}
+            rows[-1] |= {"seeds": ours["seeds"]}
+    if rows:
+        rows.append({"memories": "1,000 in the paper", "forgets": "", "loss of reward": BOUNDED_LOSS, "its SE": None})
+        rows[-1] |= {"wins": _share(BOUNDED_WINS, BOUNDED_DATASETS), "losses": "", "datasets": BOUNDED_DATASETS}
+        rows[-1] |= {"seeds": PAPER_SEEDS}
+    return rows
+
+
+def forest_scores(study: Committed) -> list[dict[str, Any]]:
+    """Return the forest's scores beside the paper's."""
+    table = study.table("forest_scores.csv")
+    return [
+        {"model": str(row["model"]), "macro F1": row["macro_f1"], "low": row["low"], "high": row["high"]}
+        | {"paper": PAPER_F1.get(str(row["model"]))}
+        for row in table.to_dict("records")
+    ]
+
+
+def cost_rows(studies: Sequence[Committed], root: Path) -> list[dict[str, Any]]:
+    """Return what studies took: from their manifests, or from their runs where there is none."""
+    rows = []
+    for study in studies:
+        cost = study.manifest.get("cost", {})
+        link = (study.folder / "summary.md").relative_to(root)
+        seeds = sorted(set(study.seeds.values()))
+        rows.append({"study": f"[{study.name}]({link.as_posix()})", "datasets": study.n_datasets})
+        rows[-1] |= {"seeds": " to ".join(map(str, dict.fromkeys([seeds[0], seeds[-1]])))}
+        rows[-1] |= {"runs": len(study.finals), "interactions": int(study.finals["n_steps"].sum())}
+        rows[-1] |= {"core-hours": study.finals["seconds"].sum() / 3600}
+        rows[-1] |= {"wall-clock": f"{60 * hours:.0f} min" if (hours := cost.get("wall_clock_hours")) else "?"}
+        rows[-1] |= {"peak memory of a run": f"{peak / 2**30:.1f} GiB" if (peak := cost.get("peak_memory")) else "?"}
+    return rows
+
+
+def _share(count: int, datasets: int) -> str:
+    return f"{count} ({count / datasets:.0%})" if datasets else "0"
+
+
+def versions(studies: Sequence[Committed]) -> pd.DataFrame:
+    """Return the code, packages and machines that made studies, a row each."""
+    rows = [
+        {"study": study.name, "commit": str(origin.get("git"))[:12] + (" (changed)" if origin.get("git_dirty") else "")}
+        | {"Python": origin.get("python"), "CPU": origin.get("cpu")}
+        | {name: origin.get("packages", {}).get(name) for name in ("emt", "numpy", "numba")}
+        for study in studies
+        for origin in study.manifest.get("origins", [])
+    ]
+    return pd.DataFrame(rows)
