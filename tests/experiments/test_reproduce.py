@@ -103,7 +103,7 @@ def test_values_come_through_the_command_line_as_they_are(value):
         (["suite.datasets=[wine]"], "not a change of embedded"),
         (["seeds=0"], "seeds=0"),
         (["n_jobs=0"], "engine.n_jobs=0"),
-        (["+report.baselin=emt"], "report.baselin.*did you mean baseline"),
+        (["+report.baselin=emt"], "no key 'baselin'; did you mean baseline"),
     ],
 )
 def test_what_is_wrong_is_refused_before_the_first_command(words, message):
