@@ -182,7 +182,7 @@ def missing_tasks(study: Committed) -> dict[str, int]:
             below, above = [one for one in known if one < task], [one for one in known if one > task]
             near = [*below[-1:], *above[:1]]
             missing += 1
-            likely += all(family[f"task-{one}"] == FAMILY for one in near)
+            likely += [family[f"task-{one}"] for one in near] == [FAMILY, FAMILY]
     return {"missing": missing, "likely": likely, "unlikely": missing - likely}
 
 

@@ -1,0 +1,127 @@
+"""The README and docs/results.md say what the committed tables say."""
+
+import re
+
+import pandas as pd
+import pytest
+from synthetic_logs import finals
+
+from analysis.blocks import BLOCKS, NOT_MADE, PICTURES, blocks, speed_block
+from analysis.committed import read_study
+from analysis.evidence import bounds, comparisons, expected_shares, missing_tasks
+from analysis.paper import TABLE_1_DATASETS
+from analysis.readme import FILES, ROOT, filled, written
+from experiments.checks import ConfigError
+
+
+def made_up(folder, experiment, rewards, tasks):
+    """A committed study: rewards of (learner, place of the task), one a seed."""
+    tables = folder / experiment / "paper" / "tables"
+    tables.mkdir(parents=True)
+    runs = finals({(learner, f"task-{tasks[place]}"): values for (learner, place), values in rewards.items()})
+    runs.drop(columns="peak_memory").to_csv(tables / "final_rewards.csv.gz", index=False)
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Four tasks, the first two of them BNG sets; PEMT wins on the others, with 50 seeds."""
+    tasks = [134, 136, 3, 6]
+    better = {0: 0.5, 1: 0.5, 2: 0.7, 3: 0.7}
+    rewards = {}
+    for place in range(4):
+        for learner in ("parametric", "emt", "emt_not_self_consistent", "cmt", "pcmt"):
+            rewards[learner, place] = [0.5 + 0.01 * (seed % 2) for seed in range(50)]
+        rewards["pemt", place] = [better[place] + 0.01 * (seed % 2) for seed in range(50)]
+    made_up(tmp_path / "results", "unbounded", rewards, tasks)
+    names = [*(f"BNG({number})" for number in range(3)), "kr-vs-kp", "letter"]
+    known = pd.DataFrame({"dataset": [f"task-{task}" for task in (134, 136, 141, 3, 6)], "name": names})
+    known.assign(group="original").to_csv(tmp_path / "results" / "fidelity.csv", index=False)
+    return tmp_path / "results"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_written_is_what_the_tables_say(name):
+    assert (ROOT / name).read_text(encoding="utf8") == written()[name], "make readme"
+
+
+def test_every_block_has_its_place():
+    names = {name for file in FILES for name in re.findall(r"<!-- ([^:>]+): begin -->", (ROOT / file).read_text())}
+    assert names >= {"results", "speed table", "comparisons", "cost", *BLOCKS, *PICTURES}
+
+
+def test_links_of_the_results_are_there():
+    text = (ROOT / "docs" / "results.md").read_text()
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith("http")]
+    assert links
+    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
+
+
+def test_text_outside_the_marks_stays():
+    text = "a\n<!-- x: begin -->\nold\n<!-- x: end -->\nb <!-- y: begin -->kept<!-- y: end -->"
+    assert filled(text, {"x": "new"}) == text.replace("old", "new")
+    with pytest.raises(ConfigError, match="no <!-- x: end -->"):
+        filled("<!-- x: begin -->", {"x": "new"})
+
+
+def test_without_any_study_the_blocks_say_so(tmp_path):
+    made = blocks(tmp_path / "results")
+    assert made["results"] == made["table 1"] == made["budgets"] == NOT_MADE
+    assert made["speed table"] == "Not measured yet: `make bench`."
+    assert made["emt over time"] == ""
+
+
+def test_wins_are_counted_by_the_papers_rule_with_its_seeds_and_else_by_students_t(results):
+    study = read_study(results, "unbounded")
+    assert study.seeds["pemt"] == 50
+    assert study.counts("pemt", "parametric")["wins"] == 2
+    few = study.finals[study.finals["seed"] < 2]
+    assert study.counts("pemt", "parametric", few)["undecided"] == 4
+
+
+def test_the_blocks_have_the_counts(results):
+    made = blocks(results)
+    assert "2 wins, 0 losses of 4 (50%, 0%)" in made["results"]
+    assert "110 wins, 8 losses of 206 (53%, 4%)" in made["comparisons"]
+    assert "PEMT beats parametric on 0 of the 2 BNG sets (0%;" not in made["results"]  # two names are no family
+    assert "2, 50% (110, 53%)" in made["table 1"]
+    assert "| not made yet" in made["comparisons"]
+
+
+def test_what_is_missing_can_change_so_much_and_no_more(results):
+    (row,) = [row for row in bounds(read_study(results, "unbounded")) if row["pair"] == "PEMT over Parametric"]
+    assert (row["here"], row["least"], row["most"]) == ("2 (50%)", f"{2 / 208:.0%}", f"{206 / 208:.0%}")
+    assert (row["needed"], row["possible"]) == (f"108 of {TABLE_1_DATASETS - 4}", "yes")
+
+
+def test_missing_tasks_between_two_of_a_family_are_likely_of_it(results):
+    study = read_study(results, "unbounded")
+    study.datasets["family"] = ["BNG" if name.startswith("BNG") else "other" for name in study.datasets["name"]]
+    found = missing_tasks(study)
+    assert found == {"missing": 204, "likely": 1, "unlikely": 203}  # task 135 is between 134 and 136
+    (row,) = expected_shares(study, [one for one in comparisons(None) if one.text == "PEMT against parametric"])
+    assert (row["inside"], row["outside"], row["here"]) == (0, 1, 0.5)
+    assert row["expected"] == pytest.approx((2 + 202 * 203 / 204) / 206)
+
+
+def test_ratios_are_geometric_means(tmp_path):
+    rows = {"set": ["a", "b"], "learner": "EMT", "ratio_python": [10.0, 1000.0], "ratio_cpp": [4.0, 9.0]}
+    pd.DataFrame(rows).to_csv(tmp_path / "speed.csv", index=False)
+    *_, last = speed_block(tmp_path / "speed.csv").splitlines()
+    assert [cell.strip() for cell in last.split("|")[1:3]] == ["geometric mean", "100x / 6x"]
+
+
+def test_the_bounded_study_says_what_forgetting_costs(tmp_path):
+    tasks, rewards = [134, 136, 3], {}
+    levels = {"parametric": 0.5, "pemt[budget=1000]": 0.6, "pemt[budget=1000,eviction=fifo]": 0.55}
+    levels |= {"pemt[budget=2000]": 0.6, "pemt[budget=16000]": 0.61, "pemt[budget=32000]": 0.62}
+    for place in range(3):
+        for learner, level in levels.items():
+            rewards[learner, place] = [level + 0.01 * (seed % 2) for seed in range(50)]
+    made_up(tmp_path / "results", "bounded", rewards, tasks)
+    made = blocks(tmp_path / "results")
+    assert "3 wins, 0 ties, 0 losses on 3 datasets (50 seeds), mean difference +0.0500" in made["budgets"].replace(
+        "\n", " "
+    )
+    assert "3 wins, 0 losses of 3 (100%, 0%)" in made["comparisons"]
+    assert "Reward that 1,000 memories cost" in made["comparisons"]
+    assert ".0200" in made["comparisons"]
