@@ -180,8 +180,8 @@ def draw_feature(table: pd.DataFrame, feature: str, window: int = 20) -> Figure:
     above, below = figure.subplots(2, 1, sharex=True)
     rank = np.arange(1, len(table) + 1)
     above.axhline(0, color=GREY, linewidth=0.8)
-    above.fill_between(rank, 0, table["mean"], where=table["mean"] > 0, color=COLOURS["emt"], step="mid")
-    above.fill_between(rank, 0, table["mean"], where=table["mean"] <= 0, color=COLOURS["parametric"], step="mid")
+    colours = [COLOURS["emt"] if difference > 0 else COLOURS["parametric"] for difference in table["mean"]]
+    above.bar(rank, table["mean"], width=1.0, color=colours)
     above.set_ylabel("reward of EMT\n− Parametric")
     count = count_text(len(table), table["seeds"].min(), table["seeds"].max())
     above.set_title(f"{count}; line: rolling average of {window} datasets")

@@ -182,7 +182,7 @@ def _section(results: Results, heading: str, figures: Mapping[str, str]) -> str:
         lines += [markdown(forest_rows(results.meta.forest))] if results.meta.forest else []
         lines += ["What the features are is in [meta_features.md](tables/meta_features.md)."]
     if heading.startswith("Budgets"):
-        shown = results.budgets.drop(columns=["line", "fewest_seeds", "most_seeds"])
+        shown = results.budgets.drop(columns=["line", "reference", "fewest_seeds", "most_seeds"])
         lines += [markdown(shown.assign(learner=[results.present.label(name) for name in shown["learner"]]))]
     if (parameter := heading.removeprefix("Side by side: ")) in results.sweeps:
         lines += [markdown(results.sweeps[parameter].drop(columns="learner"))]

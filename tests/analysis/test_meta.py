@@ -93,7 +93,7 @@ def test_importances_are_drawn_with_the_largest_on_top(forest):
 def test_a_feature_is_drawn_under_the_difference(study):
     above, below = draw_feature(study, "nonzero_share", window=20).axes
     ordered = study.sort_values("mean")
-    heights = np.concatenate([path.vertices[:, 1] for part in above.collections for path in part.get_paths()])
+    heights = np.array([bar.get_height() for bar in above.patches])
     assert (heights.min(), heights.max()) == pytest.approx((ordered["mean"].min(), ordered["mean"].max()))
     np.testing.assert_allclose(below.lines[0].get_ydata(), ordered["nonzero_share"])
     rolling = below.lines[1].get_ydata()
