@@ -34,8 +34,9 @@ from analysis.tables import markdown
 
 __all__ = ["blocks", "speed_block"]
 
-STUDIES = ("unbounded", "bounded", "ablation", "details", "capacity", "drift", "search")
+STUDIES = ("unbounded", "bounded", "ablation", "details", "capacity", "drift", "search", "vw")
 NOT_MADE = "This study has not been made yet: `make reproduce SUITE=paper`, then `make readme`."
+VW_NOT_MADE = "Not made yet: `python -m experiments.run experiment=vw suite=paper_vw`, the same report, `make readme`."
 CLOSE_REWARD, CLOSE_LOSS = 0.02, 0.005  # rewards, and losses of reward, that differ by no more agree
 
 
@@ -50,6 +51,7 @@ def blocks(results: Path) -> dict[str, str]:
     studies = ((name, read_study(results, name) or read_study(results, name, f"paper_{name}")) for name in STUDIES)
     found = {name: study for name, study in studies if study}
     made = {name: make(found[one]) if one in found else NOT_MADE for name, (one, make) in BLOCKS.items()}
+    made["vw"] = _vw(found["vw"]) if "vw" in found else VW_NOT_MADE
     made |= {name: _pictures(found.get(one), results, *names) for name, (one, *names) in PICTURES.items()}
     made |= {"results": _results(found, results), "comparisons": _comparisons(found), "cost": _cost(found, results)}
     made["speed table"] = speed_block(results / "speed.csv")
@@ -283,8 +285,17 @@ def _forest(study: Committed) -> str:
 def _ablation(study: Committed) -> str:
     """Return the ablation's pairs."""
     others = ("emt_not_self_consistent", "emt_as_printed", "emt_random_router")
+    return _pairs(study, *(("emt", name) for name in others), ("pemt", "pemt_as_printed"))
+
+
+def _vw(study: Committed) -> str:
+    """Return the same pair in both implementations, and a learner against its twin."""
+    return _pairs(study, ("pemt", "parametric"), ("vw_pemt", "vw_parametric"), ("pemt", "vw_pemt"))
+
+
+def _pairs(study: Committed, *pairs: tuple[str, str]) -> str:
     rows = []
-    for first, second in [*(("emt", name) for name in others), ("pemt", "pemt_as_printed")]:
+    for first, second in pairs:
         ours = study.counts(first, second)
         if ours["datasets"]:
             rows.append({"pair": f"{study.cast.label(first)} : {study.cast.label(second)}"})
