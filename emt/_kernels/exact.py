@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from emt._kernels.compile import inner
-from emt._kernels.nearest_of_action import Nearest, allocate_nearest, clear, could_be, offer
+from emt._kernels.nearest_of_action import Nearest, allocate_nearest, clear, offer
 from emt._kernels.packed import require
 from emt._kernels.parts import ask, begin, grow, has_room, learn, pack
 from emt._kernels.vector import lengthen, offsets
@@ -54,7 +54,7 @@ def ask_nearest(exact: Exact, numeric: np.ndarray, codes: np.ndarray, answers: n
     clear(nearest)
     for m in range(exact.size[0]):
         action, distance = exact.action[m], _distance(numeric, codes, exact.numeric[m], exact.codes[m])
-        if could_be(nearest, action, distance):
+        if distance <= nearest.limit[action]:
             offer(nearest, action, distance, exact.reward[m], m)
     for a in range(len(answers)):
         total = 0.0

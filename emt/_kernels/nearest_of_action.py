@@ -8,13 +8,15 @@ import numpy as np
 
 from emt._kernels.compile import inner
 
-__all__ = ["Nearest", "allocate_nearest", "clear", "could_be", "offer"]
+__all__ = ["Nearest", "allocate_nearest", "clear", "offer"]
 
 
 class Nearest(NamedTuple):
-    """A row for each action, the nearest first."""
+    """A row for each action, in no order."""
 
     size: np.ndarray  # how many there are
+    worst: np.ndarray  # where the farthest is, once there are k,
+    limit: np.ndarray  # and how far; no limit before that
     score: np.ndarray  # how far each is
     value: np.ndarray
     serial: np.ndarray  # when it was stored
@@ -22,35 +24,33 @@ class Nearest(NamedTuple):
 
 def allocate_nearest(k: int, n_actions: int) -> Nearest:
     """Return room for the k nearest of each action."""
+    sizes, worst = np.zeros((2, n_actions), np.int64)
     scores, values = np.zeros((2, n_actions, k))
-    return Nearest(np.zeros(n_actions, np.int64), scores, values, np.zeros((n_actions, k), np.int64))
+    return Nearest(sizes, worst, np.full(n_actions, np.inf), scores, values, np.zeros((n_actions, k), np.int64))
 
 
 @inner
 def clear(nearest: Nearest) -> None:
     """Begin anew."""
     for a in range(len(nearest.size)):
-        nearest.size[a] = 0
-
-
-@inner
-def could_be(nearest: Nearest, action: int, score: float) -> bool:
-    """Tell whether a memory with this score may be among its action's nearest."""
-    k = nearest.score.shape[1]
-    return nearest.size[action] < k or score <= nearest.score[action, k - 1]
+        nearest.size[a], nearest.limit[a] = 0, np.inf
 
 
 @inner
 def offer(nearest: Nearest, action: int, score: float, value: float, serial: int) -> None:
-    """Take a memory among its action's nearest if it is one; of equal scores, the memory that was stored last."""
+    """Take a memory whose score is within its action's limit among the nearest; of equal ones, that stored last."""
     scores, values, serials = nearest.score[action], nearest.value[action], nearest.serial[action]
-    n, k = nearest.size[action], len(scores)
-    if n == k:
-        if score > scores[k - 1] or (score == scores[k - 1] and serial < serials[k - 1]):
+    k, place = len(scores), nearest.size[action]
+    if place < k:
+        nearest.size[action] += 1
+    else:
+        place = nearest.worst[action]
+        if score == scores[place] and serial < serials[place]:
             return
-        n = k - 1
-    while n > 0 and (score < scores[n - 1] or (score == scores[n - 1] and serial > serials[n - 1])):
-        scores[n], values[n], serials[n] = scores[n - 1], values[n - 1], serials[n - 1]
-        n -= 1
-    scores[n], values[n], serials[n] = score, value, serial
-    nearest.size[action] = min(nearest.size[action] + 1, k)
+    scores[place], values[place], serials[place] = score, value, serial
+    if nearest.size[action] == k:
+        worst = 0
+        for i in range(1, k):
+            if scores[i] > scores[worst] or (scores[i] == scores[worst] and serials[i] < serials[worst]):
+                worst = i
+        nearest.worst[action], nearest.limit[action] = worst, scores[worst]

@@ -25,14 +25,14 @@ from emt._kernels.linear import Linear
 from emt._kernels.parts import begin, grow, has_room, judge, learn, pack, remark, uncertainty
 from emt._kernels.records import record
 
-__all__ = ["Stack", "allocate_stack"]
+__all__ = ["ASKED", "Stack", "allocate_stack", "own_arrays"]
 
 ONE, JOINT, RIDGE, MEAN, NEAR, NEAR_VALUE = range(6)
 REMEMBERED, NEIGHBOURS_MEAN, NEARNESS = range(3)  # of a memory's answers
 PENALTY = 10.0  # on the distance of the weights from where they start: PEMT
-LARGEST = 1e3  # what is predicted beyond it counts as this
+LEAST, MOST = -0.5, 1.5  # what is predicted beyond counts as this: rewards are 0 to 1, and these are not yet ties
 
-#: What was asked for, and whether z is that of a prediction whose reward has not been seen yet.
+#: What was asked for, whether z is that of a prediction whose reward has not been seen yet, and what was best then.
 OPTIONS = [
     ("ridge", "?"),
     ("neighbours", "?"),
@@ -40,7 +40,10 @@ OPTIONS = [
     ("guard", "?"),
     ("forgetting", "f8"),
     ("asked", "?"),
+    ("best", "i8"),  # action of the stack
+    ("best_joint", "i8"),  # action of the joint model
 ]
+ASKED = ("asked", "best", "best_joint")
 
 
 class Stack(NamedTuple):
@@ -107,17 +110,18 @@ def judge_stack(stack: Stack, answers: np.ndarray, values: np.ndarray) -> None:
         if options.confidence and n_answers > 1:
             z[a, NEAR] = answers[a, NEARNESS]
             z[a, NEAR_VALUE] = answers[a, NEARNESS] * answers[a, REMEMBERED]
-    distrusted = options.guard and distrusts(stack.guard)
-    for a in range(len(values)):
-        values[a] = z[a, JOINT] if distrusted else predict(stack.weight, z[a])
-    options.asked = True
+        values[a] = predict(stack.weight, z[a])
+    options.asked, options.best, options.best_joint = True, _best(values), _best(z[:, JOINT])
+    if options.guard and distrusts(stack.guard):
+        for a in range(len(values)):
+            values[a] = z[a, JOINT]
 
 
 @inner
 def _within(value: float) -> float:
-    """Return a number that least squares can take, whatever was predicted."""
-    value = value if value < LARGEST else LARGEST  # not a number, too
-    return value if value > -LARGEST else -LARGEST
+    """Return a prediction within bounds."""
+    value = value if value < MOST else MOST  # not a number, too
+    return value if value > LEAST else LEAST
 
 
 @uncertainty.of(Stack)
@@ -131,24 +135,23 @@ def learn_stack(
     stack: Stack, numeric: np.ndarray, codes: np.ndarray, action: int, answers: np.ndarray, reward: float, weight: float
 ) -> None:
     """Learn the reward of the action taken: first the stack, of what was predicted, then the models."""
-    if stack.options.asked:
-        probability = 1 / (len(stack.z) * weight)
-        compare(stack.guard, _best(stack, False), _best(stack, True), action, reward, probability)
-        z, forgetting = stack.z[action], stack.options.forgetting
-        fit(stack.weight, stack.inverse, stack.image, z, reward, np.sqrt(weight), forgetting)
-        stack.options.asked = False
+    options = stack.options
+    if options.asked:
+        compare(stack.guard, options.best, options.best_joint, action, reward, 1 / (len(stack.z) * weight))
+        z = stack.z[action]
+        fit(stack.weight, stack.inverse, stack.image, z, reward, np.sqrt(weight), options.forgetting)
+        options.asked = False
     learn(stack.joint, numeric, codes, action, answers, reward, weight)
     learn(stack.ridge, numeric, codes, action, answers, reward, weight)
 
 
 @inner
-def _best(stack: Stack, joint: bool) -> int:
-    """Return the action that the joint model, or the stack, predicts the greatest reward of."""
-    best, greatest = 0, -np.inf
-    for a in range(len(stack.z)):
-        value = stack.z[a, JOINT] if joint else predict(stack.weight, stack.z[a])
-        if value > greatest:
-            best, greatest = a, value
+def _best(values: np.ndarray) -> int:
+    """Return the first of the greatest."""
+    best = 0
+    for a in range(len(values)):
+        if values[a] > values[best]:
+            best = a
     return best
 
 
@@ -181,7 +184,7 @@ def pack_stack(stack: Stack) -> dict[str, np.ndarray]:
 
 def own_arrays(stack: Stack) -> dict[str, np.ndarray]:
     """Return the arrays that are the stack's own."""
-    asked = np.array([stack.options["asked"]], np.int64)
+    asked = np.array([stack.options[name] for name in ASKED], np.int64)
     return {
         "weight": stack.weight,
         "inverse": stack.inverse,

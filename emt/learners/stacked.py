@@ -8,7 +8,7 @@ import numpy as np
 
 from emt._kernels.linear_packing import unpack_linear
 from emt._kernels.packed import put, require, within
-from emt._kernels.stack import Stack, allocate_stack, own_arrays
+from emt._kernels.stack import ASKED, Stack, allocate_stack, own_arrays
 from emt.arguments import check_yes_or_no
 from emt.environment import Space
 from emt.learners.compiled import Arrays
@@ -47,6 +47,8 @@ def unpacked_stack(learner: Any, space: Space, arrays: Arrays) -> Stack:
     own = own_arrays(stack)
     rest = {name: array for name, array in arrays.items() if name.partition(".")[0] not in ("joint", "ridge")}
     put(own, rest, "the stack")
-    require(np.isin(own["asked"], (0, 1)).all(), "the stack's asked is neither 0 nor 1")
-    stack.options["asked"] = own["asked"][0]
+    asked, most = own["asked"], np.array([1, space.n_actions - 1, space.n_actions - 1])
+    require(((asked >= 0) & (asked <= most)).all(), "asked of the stack is out of range")
+    for name, value in zip(ASKED, asked, strict=True):
+        stack.options[name] = value
     return stack

@@ -77,12 +77,12 @@ def ask_actions(tree: Tree, numeric: np.ndarray, codes: np.ndarray, answers: np.
 
 
 @by_kind
-def observe(observer: Any, tree: Tree, start: int, n: int, action: int) -> None:
-    """Look at the candidates of a leaf while they are scored for a query with an action."""
+def observe(observer: Any, tree: Tree, start: int, n: int, pending: int) -> None:
+    """Look at the candidates of a leaf as they were scanned; it is that of the actions whose ``found`` is pending."""
 
 
 @observe.of(type(None))
-def _observe(observer: None, tree: Tree, start: int, n: int, action: int) -> None:
+def _observe(observer: None, tree: Tree, start: int, n: int, pending: int) -> None:
     pass
 
 
@@ -104,10 +104,10 @@ def ask_tree(tree: Tree, observer: Any, numeric: np.ndarray, codes: np.ndarray, 
             continue
         leaf = -2 - pending
         start, n = scan(tree, leaf, numeric, codes), tree.nodes.node[leaf].size
+        observe(observer, tree, start, n, pending)
         for b in range(a, options.n_actions):
             if found[b] == pending:
                 score_action(options, memories, tree.scorer, scratch, start, n, b)
-                observe(observer, tree, start, n, b)
                 found[b] = scratch.candidate[argmin(counts, memories.record, scratch, start, n)]
     for a in range(options.n_actions):
         answers[a, 0] = memories.record[found[a]].value

@@ -17,9 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from emt._kernels.compile import inline
 from emt._kernels.eigen.memory import ask_tree, observe
+from emt._kernels.eigen.predict_scorer import MAX_SCORE, score_action
 from emt._kernels.eigen.state import Tree
-from emt._kernels.nearest_of_action import Nearest, allocate_nearest, clear, could_be, offer
+from emt._kernels.nearest_of_action import Nearest, allocate_nearest, clear, offer
 from emt._kernels.parts import ask, begin, grow, has_room, learn, pack
 
 __all__ = ["SameAction", "with_neighbours"]
@@ -48,26 +50,44 @@ def ask_neighbours(memory: SameAction, numeric: np.ndarray, codes: np.ndarray, a
     ask_tree(memory.tree, nearest, numeric, codes, answers)
     for a in range(len(answers)):
         total, reward = PRIOR, PRIOR / len(answers)
-        scores, values = nearest.score[a], nearest.value[a]
-        for i in range(nearest.size[a]):
-            w = (scores[0] + SMALL) / (scores[i] + SMALL)
+        n, lowest = nearest.size[a], np.inf
+        scores, values = nearest.score[a, :n], nearest.value[a, :n]
+        for i in range(n):
+            lowest = min(lowest, scores[i])
+        for i in range(n):
+            w = (lowest + SMALL) / (scores[i] + SMALL)
             total += w
             reward += w * values[i]
         answers[a, 1] = reward / total
-        answers[a, 2] = max(0.0, 1 - scores[0]) if nearest.size[a] > 0 else 0.0
+        answers[a, 2] = max(0.0, 1 - lowest)
 
 
 @observe.of(Nearest)
-def observe_leaf(nearest: Nearest, tree: Tree, start: int, n: int, action: int) -> None:
-    """Offer a leaf's memories of an action, as they are scored for it."""
-    scratch, record = tree.scratch, tree.memories.record
-    actions, scores = scratch.action[start : start + n], scratch.score[start : start + n]
-    for k in range(n):
-        if actions[k] == np.uint32(action):
-            score = max(0.0, float(scores[k]))  # an exact match has minus infinity
-            if could_be(nearest, action, score):
-                memory = record[scratch.candidate[start + k]]
-                offer(nearest, action, score, memory.value, memory.serial)
+def observe_leaf(nearest: Nearest, tree: Tree, start: int, n: int, pending: int) -> None:
+    """Offer a leaf's memories of its actions, each as it is scored for its own."""
+    options, scratch, record, found = tree.options, tree.scratch, tree.memories.record, tree.scratch.found
+    actions, rows = scratch.action[start : start + n], scratch.candidate[start : start + n]
+    if not options.products:
+        same, most = scratch.same[start : start + n], MAX_SCORE if options.initial else np.inf
+        for k in range(n):
+            score = _clipped(same[k], most)
+            if score <= nearest.limit[actions[k]] and found[actions[k]] == pending:
+                offer(nearest, actions[k], score, record[rows[k]].value, record[rows[k]].serial)
+        return
+    for a in range(options.n_actions):  # the ablation's scores have no part that all actions share
+        if found[a] == pending:
+            score_action(options, tree.memories, tree.scorer, scratch, start, n, a)
+            for k in range(n):
+                score = _clipped(scratch.score[start + k], np.inf)
+                if actions[k] == np.uint32(a) and score <= nearest.limit[a]:
+                    offer(nearest, a, score, record[rows[k]].value, record[rows[k]].serial)
+
+
+@inline
+def _clipped(score: float, most: float) -> float:
+    """Return a score from 0 to the most: an exact match has minus infinity."""
+    score = score if score < most else most
+    return score if score > 0 else 0.0
 
 
 @begin.of(SameAction)
