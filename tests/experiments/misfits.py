@@ -12,6 +12,8 @@ from typing import ClassVar
 import numpy as np
 from toys import Toy
 
+from experiments import store
+
 HERE = Path(__file__).parent
 
 
@@ -174,3 +176,35 @@ class Swallower(Toy):
             except KeyboardInterrupt:
                 pass
         return super().play(environment, seed)
+
+
+#: A study of misfits that takes seconds.
+SMALL = ["horizon=120", "seeds=3", "suite.datasets=[wine,iris]"]
+
+
+def config(*names):
+    """The words of a command line that ask for these misfits."""
+    entries = ",".join(f"{{name:{name},_target_:misfits.Misfit,how:{name}}}" for name in names)
+    return f"learners=[{entries}]"
+
+
+def outcomes(log):
+    """What became of each learner of a study: its runs but the one on wine with seed 1 must be done."""
+    other = log[~log["id"].str.endswith("/wine/seed-01")]
+    assert (other["status"] == "done").all(), other[other["status"] != "done"]["message"].tolist()
+    return log[log["id"].str.endswith("/wine/seed-01")].set_index("learner")["status"].to_dict()
+
+
+def surprises(folder):
+    """What of a study of all misfits, with a timeout, has not come as it should, a line each."""
+    log = store.read(folder, set_aside=False).set_index("id")
+    problems = []
+    for name, outcome in OUTCOMES.items():
+        for dataset in ("wine", "iris"):
+            for seed in range(3):
+                here = dataset == "wine" and seed == 1
+                wanted = ("done" if outcome == "done" else "error") if here else "done"
+                found = log["status"].get(f"{name}/{dataset}/seed-{seed:02d}", "missing")
+                if found != wanted:
+                    problems.append(f"{name}/{dataset}/seed-{seed:02d} is {found}, not {wanted}")
+    return problems

@@ -7,6 +7,7 @@ import sys
 import misfits
 import psutil
 import pytest
+from misfits import SMALL, config, outcomes
 
 from experiments import store
 from experiments.cli import compose
@@ -19,7 +20,6 @@ from experiments.rehearsal import measure
 from experiments.run import run
 from experiments.texts import last_line, safe_text
 
-SMALL = ["horizon=120", "seeds=3", "suite.datasets=[wine,iris]"]
 # What raises, or has a wrong note or wrong rewards, can be played in this process; the rest ends or stops it.
 HARMLESS = [
     name
@@ -27,18 +27,6 @@ HARMLESS = [
     if name.startswith(("raise", "exit", "note", "rewards", "generator", "memory", "recursion", "spoil", "seed"))
 ]
 HARMFUL = {"1": ["kill", "fork"], "2": ["os-exit-0", "crash", "keyboard-interrupt", "fork-and-raise"]}
-
-
-def config(*names):
-    entries = ",".join(f"{{name:{name},_target_:misfits.Misfit,how:{name}}}" for name in names)
-    return f"learners=[{entries}]"
-
-
-def outcomes(log):
-    """Return what became of each learner: its runs but the one on wine with seed 1 must be done."""
-    other = log[~log["id"].str.endswith("/wine/seed-01")]
-    assert (other["status"] == "done").all(), other[other["status"] != "done"]["message"].tolist()
-    return log[log["id"].str.endswith("/wine/seed-01")].set_index("learner")["status"].to_dict()
 
 
 @pytest.fixture

@@ -1,0 +1,144 @@
+"""Attack the project for as long as you like: ``make soak``, or ``KILLS=1000 make soak`` for the whole.
+
+Studies are killed in every way, crafted files of trees are loaded and used, trees are fuzzed with every index checked,
+and learners misbehave. The numbers of all follow from KILLS, and all that is random from SEED. What is printed is a
+table: attack, tries, held, broke; then what broke. A soak that is stopped tells of the tries that were done.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent), str(HERE / "emt"), str(HERE / "experiments")]
+
+import crafted  # noqa: E402
+import kills  # noqa: E402
+import misfits  # noqa: E402
+
+#: The share of each kind among the kills; those that start workers take ten times as long as the others.
+SHARES = {
+    "parent": 0.3,
+    "shard": 0.3,
+    "Ctrl-C or SIGTERM": 0.15,
+    "parent of workers": 0.07,
+    "worker": 0.07,
+    "process group": 0.07,
+    "Dask worker or parent": 0.04,
+}
+FILES, OPERATIONS = 5, 1000  # for each kill
+AT_ONCE = {"kill": 10, "files": 250, "operations": 50_000}  # tries that are counted, and lost when it is stopped
+
+
+class Attack(NamedTuple):
+    """Some tries of one attack: a function that makes them and returns what broke, a line each."""
+
+    name: str
+    tries: int
+    make: Callable[[], list[str]]
+
+
+def attacks(n_kills: int, seed: int, place: Path) -> Iterator[Attack]:
+    """Yield all attacks in small parts, those of all kinds in turns."""
+    parts: list[list[Attack]] = []
+    for kind, share in SHARES.items():
+        many = _portions(max(1, round(n_kills * share)), AT_ONCE["kill"])
+        parts.append([_kills(kind, n, seed + i, place) for i, n in enumerate(many)])
+    parts.append(
+        [_files(n, seed + i, place) for i, n in enumerate(_portions(n_kills * FILES, AT_ONCE["files"]))],
+    )
+    parts.append(
+        [_fuzz(n, seed + i, place) for i, n in enumerate(_portions(n_kills * OPERATIONS, AT_ONCE["operations"]))]
+    )
+    parts.append([_misfits(engine, place) for engine in ("engine.n_jobs=2", "engine.n_jobs=1", "engine=dask")])
+    while any(parts):
+        for part in parts:
+            if part:
+                yield part.pop(0)
+
+
+def _portions(total: int, at_once: int) -> list[int]:
+    return [min(at_once, total - start) for start in range(0, total, at_once)]
+
+
+def _kills(kind: str, n: int, seed: int, place: Path) -> Attack:
+    return Attack(f"kill: {kind}", n, lambda: kills.attack(_new(place), kind, n, seed))
+
+
+def _files(n: int, seed: int, place: Path) -> Attack:
+    def make() -> list[str]:
+        outcomes = crafted.attack(n, seed, _new(place))
+        return [outcome for outcome in outcomes if outcome not in ("refused", "used")]
+
+    return Attack("crafted file of a tree, loaded and used", n, make)
+
+
+def _fuzz(n: int, seed: int, place: Path) -> Attack:
+    def make() -> list[str]:
+        checked = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(place / "numba")}
+        return _call([str(HERE / "emt" / "fuzz.py"), str(n), str(seed)], (0,), checked)
+
+    return Attack("operation on a tree, every index checked", n, make)
+
+
+def _misfits(engine: str, place: Path) -> Attack:
+    def make() -> list[str]:
+        results = _new(place)
+        words = [engine, misfits.config(*misfits.OUTCOMES), *misfits.SMALL, "timeout=10", f"results={results}"]
+        said = _call(["-m", "experiments.run", *words], (1,), {"PYTHONPATH": str(HERE / "experiments")})
+        return said or misfits.surprises(results / "unbounded" / "embedded")
+
+    return Attack(f"misbehaving learner, {engine}", len(misfits.OUTCOMES), make)
+
+
+def _call(words: list[str], statuses: tuple[int, ...], environment: dict[str, str]) -> list[str]:
+    """Run Python, and return what it said if it did not end with one of these statuses."""
+    given = os.environ | environment
+    done = subprocess.run(
+        [sys.executable, *words], cwd=HERE.parent, env=given, capture_output=True, text=True, check=False
+    )
+    return [] if done.returncode in statuses else [f"{words[:2]}: status {done.returncode}: {done.stderr[-2000:]}"]
+
+
+def _new(place: Path) -> Path:
+    return Path(tempfile.mkdtemp(dir=place))
+
+
+def table(tries: Counter[str], broke: Counter[str]) -> str:
+    """Return the table of what was tried, in Markdown."""
+    rows = [f"| {name} | {n:,} | {n - broke[name]:,} | {broke[name]:,} |" for name, n in sorted(tries.items())]
+    return "\n".join(["| attack | tries | held | broke |", "| --- | ---: | ---: | ---: |", *rows])
+
+
+def soak(n_kills: int, seed: int, n_jobs: int) -> int:
+    """Attack, print the table, and return how many tries broke something."""
+    tries, broke, problems = Counter[str](), Counter[str](), []
+    with tempfile.TemporaryDirectory(prefix="emt-soak-", ignore_cleanup_errors=True) as place:
+        pool = ThreadPoolExecutor(n_jobs)
+        running = {pool.submit(attack.make): attack for attack in attacks(n_kills, seed, Path(place))}
+        try:
+            for done in as_completed(running):
+                attack, found = running[done], done.result()
+                tries[attack.name] += attack.tries
+                broke[attack.name] += len(found)
+                problems += [f"{attack.name}: {problem}" for problem in found]
+                print(f"{attack.name}: {tries[attack.name]:,} tries, {broke[attack.name]} broke", flush=True)
+        except KeyboardInterrupt:
+            print("stopped; this is what was done", flush=True)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    print(table(tries, broke), *problems, sep="\n", flush=True)
+    return len(problems)
+
+
+if __name__ == "__main__":
+    broken = soak(int(os.environ.get("KILLS") or 50), int(os.environ.get("SEED") or 0), int(os.environ.get("JOBS") or 2))
+    os._exit(min(broken, 1))  # an attack that is at work when it is stopped is not waited for
