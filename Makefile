@@ -19,7 +19,7 @@ pytest    = $(python) -m pytest -n $(or $(JOBS),2)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help reproduce prepare run report figures readme status test test-all lint format bench clean
+.PHONY: help reproduce prepare run report figures readme status test test-all lint format soak bench clean
 
 help: ## List the targets and variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -60,6 +60,9 @@ lint: $(VENV)/.emt-dev ## Check style and types
 format: $(VENV)/.emt-dev ## Put the style right
 	$(python) -m ruff check --fix .
 	$(python) -m ruff format .
+
+soak: $(VENV)/.emt-dev ## Attack all of it for minutes, KILLS=1000 for hours: kills, crafted files, a fuzz, bad learners
+	$(python) tests/soak.py
 
 bench: $(VENV)/.emt-dev ## Measure speed side by side with Vowpal Wabbit and coba
 	$(python) -m benchmarks.bench_learners

@@ -31,6 +31,7 @@ from analysis.wins import Rule
 from experiments.checks import check_keys, plain
 from experiments.cli import command, main
 from experiments.config import ConfigError, Study
+from experiments.logfile import writing
 
 __all__ = ["write_report"]
 
@@ -206,7 +207,8 @@ def options_of(cfg: DictConfig) -> Options:
 
 
 def _main(study: Study, cfg: DictConfig) -> None:
-    summary = write_report(study, options_of(cfg))
+    with writing(study.folder):
+        summary = write_report(study, options_of(cfg))
     print(summary)
     print(summary.with_name("report.html"))
     if not any((study.folder / "runs").glob("*.parquet")):

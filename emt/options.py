@@ -118,11 +118,18 @@ class TreeOptions:
             value = getattr(self, option.name)
             if option.metadata and not (option.metadata["optional"] and value is None):
                 option.metadata["check"](*option.metadata["arguments"], **{option.name: value})
+                if option.metadata["check"] is check_counts:
+                    object.__setattr__(self, option.name, int(value))  # numpy's wrap around
         for levels in self.n_levels:
             check_counts(1, n_levels=levels)
         object.__setattr__(self, "n_levels", tuple(int(n) for n in self.n_levels))
-        if self.n_features + len(self.n_levels) + self.n_actions == 0:
+        n_coordinates = self.n_features + sum(self.n_levels) + self.n_actions
+        if n_coordinates == 0:
             raise ValueError("a key needs something: n_features, n_levels and n_actions are all empty")
+        if n_coordinates >= 2**31:
+            raise ValueError(
+                f"a key has {n_coordinates} coordinates (n_features, n_levels, n_actions), 2^31 - 1 at most"
+            )
 
 
 #: The options of a tree that a learner passes on; the shape of keys, seed and precision are the study's.

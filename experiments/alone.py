@@ -6,16 +6,17 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from functools import cache
 from multiprocessing import get_context
 from types import TracebackType
 from typing import Any
 
-__all__ = ["Alone", "BrokenProcessPool", "depend_on", "without_ctrl_c"]
+from experiments.signals import held_back
+
+__all__ = ["Alone", "BrokenProcessPool", "depend_on"]
 
 
 class Alone:
@@ -33,7 +34,7 @@ class Alone:
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return what a function returns there; if its process dies instead, BrokenProcessPool is raised."""
-        with without_ctrl_c():
+        with held_back():
             self._pool = self._pool or ProcessPoolExecutor(1, mp_context=get_context("spawn"))
             future = self._pool.submit(_call, os.getpid(), function, arguments)
         try:
@@ -66,16 +67,6 @@ def depend_on(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-@contextmanager
-def without_ctrl_c() -> Iterator[None]:
-    """Let processes that are started here never hear of Ctrl-C; this one hears of it afterwards."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _kill(pool: ProcessPoolExecutor) -> None:

@@ -6,12 +6,10 @@ import itertools
 import os
 import re
 import shlex
-import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from types import FrameType
 from typing import Any
 
 import hydra
@@ -34,12 +32,8 @@ __all__ = [
     "compose",
     "config_of",
     "main",
-    "raise_if_stopped",
     "report_errors",
-    "stop_on_signals",
 ]
-
-_received: list[int] = []  # signals that ask to stop
 
 # Keys that only one verb has; the others would refuse them.
 OWN_KEYS = {"report": "report", "verify": "prepare"}
@@ -119,26 +113,6 @@ def answer_options(verb: str, words: Iterable[str]) -> None:
             known = _known_keys(config_of(verb))
             advice = f"write {key}={value or '...'}" if key in known else nearest(key, known)
             raise ConfigError(f"there is no option {name}; {advice} (keys have no dashes: {verb} --help lists them)")
-
-
-def stop_on_signals() -> None:
-    """Take SIGTERM as Ctrl-C, as batch queues mean it, and heed the first of both only: logs are written meanwhile."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        _received.append(number)
-        for again in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(again, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, stop)
-    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:  # not where a shell made it be ignored
-        signal.signal(signal.SIGINT, stop)
-
-
-def raise_if_stopped() -> None:
-    """Raise KeyboardInterrupt if a signal has come: code that calls Python back may have swallowed the first."""
-    if _received:
-        raise KeyboardInterrupt
 
 
 @contextmanager

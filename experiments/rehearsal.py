@@ -14,6 +14,7 @@ from experiments.costs import Costs
 from experiments.learners import Entry, instantiate
 from experiments.plan import Plan
 from experiments.player import no_copies, time_limit, warm_up, warm_up_seconds
+from experiments.signals import raise_if_stopped
 
 __all__ = ["measure", "rehearse"]
 
@@ -48,6 +49,7 @@ def rehearse(plan: Plan, learners: Iterable[str], costs: Costs) -> Costs:
     some = [source.reference for source in sources[:: max(1, -(-len(sources) // DATASETS))]]
     with Alone() as process:
         for learner in learners:
+            raise_if_stopped()
             entry, known = study.learners[learner], costs.seconds("", learner, 1) is not None
             given = entry, [] if known else some, min(STEPS, study.horizon)
             measured = []

@@ -19,8 +19,9 @@ import hydra
 from omegaconf import DictConfig
 
 from experiments.checks import CONF, ConfigError, check_choice, check_keys, check_whole, plain
-from experiments.cli import answer_options, compose, report_errors, stop_on_signals
+from experiments.cli import answer_options, compose, report_errors
 from experiments.config import study
+from experiments.signals import stop_on_signals
 from experiments.verbs import start_words, subprocess_words
 
 __all__ = ["Step", "reproduce", "steps"]

@@ -5,6 +5,11 @@ Skips what is in the log already, so the same command goes on where it was stopp
 
 from __future__ import annotations
 
+from experiments.signals import end_at_once, raise_if_stopped, stop_on_signals
+
+if __name__ == "__main__":
+    end_at_once()  # while all the rest is loaded
+
 import math
 import shutil
 import sys
@@ -19,7 +24,7 @@ from omegaconf import DictConfig
 
 from experiments import store
 from experiments.checks import ConfigError, plain
-from experiments.cli import command, main, raise_if_stopped, stop_on_signals
+from experiments.cli import command, main
 from experiments.config import Study
 from experiments.costs import Costs, duration, known_costs, total_cost, work_left
 from experiments.engine import end_workers, execute, n_workers
@@ -55,6 +60,7 @@ def run(study: Study, cfg: DictConfig) -> int:
     """
     todo = plan(study)
     _refuse_missing(todo)
+    raise_if_stopped()
     with store.writer(study.folder, _shard(study)):
         store.read_manifest(study.folder)  # a damaged one is set aside
         refuse_mismatch(todo)

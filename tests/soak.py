@@ -34,6 +34,7 @@ SHARES = {
     "process group": 0.07,
     "Dask worker or parent": 0.04,
 }
+DEFAULTS = {"KILLS": 50, "SEED": 0, "JOBS": 2}
 FILES, OPERATIONS = 5, 1000  # for each kill
 AT_ONCE = {"kill": 10, "files": 250, "operations": 50_000}  # tries that are counted, and lost when it is stopped
 
@@ -140,5 +141,6 @@ def soak(n_kills: int, seed: int, n_jobs: int) -> int:
 
 
 if __name__ == "__main__":
-    broken = soak(int(os.environ.get("KILLS") or 50), int(os.environ.get("SEED") or 0), int(os.environ.get("JOBS") or 2))
+    n_kills, seed, n_jobs = (int(os.environ.get(name) or default) for name, default in DEFAULTS.items())
+    broken = soak(n_kills, seed, n_jobs)
     os._exit(min(broken, 1))  # an attack that is at work when it is stopped is not waited for

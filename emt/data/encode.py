@@ -66,6 +66,8 @@ def encode(
         raise DatasetError(f"the name of a dataset must be a string, not {name!r}")
     if not isinstance(facts, Mapping | None):
         raise DatasetError(f"{name}: facts must be a mapping, not {facts!r}")
+    if facts and not isinstance(facts.get("dropped_columns", {}), Mapping):
+        raise DatasetError(f"{name}: facts: dropped_columns must be a mapping, not {facts['dropped_columns']!r}")
     if max_rows is not None:
         check_counts(1, max_rows=max_rows)
     names = [str(column) for column in frame.columns]
@@ -186,7 +188,7 @@ def from_arrays(
     names = [f"x{j}" for j in range(n_columns)] if names is None else list(names)
     if len(names) != n_columns:
         raise DatasetError(f"{name}: {len(names)} names for {n_columns} columns")
-    if outside := [j for j in categorical if not 0 <= j < n_columns]:
+    if outside := [j for j in categorical if j not in range(n_columns)]:
         raise DatasetError(f"{name}: categorical columns {outside} are not among the {n_columns} columns of X")
     target = "label"
     while target in names:
@@ -232,12 +234,13 @@ def doubles_of(column: pd.Series) -> np.ndarray:
     try:
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
     except OverflowError:  # Python's whole numbers know no bounds
-        return column.map(_float, na_action="ignore").to_numpy(dtype=np.float64, na_value=np.nan)
+        return column.map(within_range).to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def _float(value: Any) -> float:
+def within_range(value: Any) -> Any:
+    """Return a cell as it is, but a whole number beyond the range of floating point as infinity."""
     try:
-        return float(value)
+        return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
     except OverflowError:
         return math.inf
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from emt.arguments import check_choice
 from emt.data.dataset import Dataset, DatasetError
-from emt.data.encode import check_columns, codes_of, doubles_of, encode, kind_of
+from emt.data.encode import check_columns, codes_of, doubles_of, encode, kind_of, within_range
 
 __all__ = ["describe", "from_frame"]
 
@@ -195,7 +195,9 @@ def _judge(name: str, column: pd.Series, wish: str | None, missing: str) -> _Col
     elif kind == "numeric":
         made = _Column(NUMBER, "", pd.Series(doubles_of(column)))
     elif wish == NUMBER:
-        return _Column(NUMBER, "", pd.to_numeric(column.astype(object), errors="coerce").astype(float))
+        return _Column(
+            NUMBER, "", pd.to_numeric(column.map(within_range).astype(object), errors="coerce").astype(float)
+        )
     elif kind == "nominal":
         made = _Column(CATEGORIES, "", _categories(column))
     else:

@@ -53,8 +53,9 @@ class CompiledLearner(Learner):
 
     def start(self, space: Space, seed: int, n_steps: int = FEW) -> None:
         """Forget everything and get ready for a stream of about so many contexts of this shape."""
+        check_counts(None, seed=seed)
         self.note = ""
-        self._begin(space, *self.parts(space, seed, n_steps))
+        self._begin(space, *self.parts(space, int(seed), n_steps))
 
     def _begin(self, space: Space, memory: Any, model: Any) -> None:
         self._space, self._offsets = space, offsets(space.n_numeric, space.n_levels)
@@ -87,7 +88,7 @@ class CompiledLearner(Learner):
             raise ValueError(f"a context has numbers that are not finite: {numeric}")
         if not all(0 <= level < n for level, n in zip(levels, space.n_levels, strict=True)):
             raise ValueError(f"a context has levels {levels} that do not fit {space}")
-        return numeric, levels + self._offsets
+        return numeric, as_compiled(np.asarray(levels) + self._offsets, np.int32)
 
     def save(self, path: str | Path) -> None:
         """Write all that was learned to a file, which `load` turns back into a learner that goes on as this one would.
@@ -167,15 +168,20 @@ class CompiledLearner(Learner):
     def play(self, environment: Environment, seed: int) -> np.ndarray:
         """Run a whole stream, compiled."""
         self.start(environment.space, seed, len(environment))
-        codes = environment.categorical + self._offsets
-        rewards = np.zeros(len(environment), np.uint8)
-        stream = Stream(environment.numeric, codes, environment.labels, environment.dice, rewards)
+        codes = np.asarray(environment.categorical) + self._offsets
+        stream = Stream(
+            numeric=as_compiled(environment.numeric, np.float32),
+            codes=as_compiled(codes, np.int32),
+            labels=as_compiled(environment.labels, np.int32),
+            dice=as_compiled(environment.dice, np.float64),
+            rewards=np.zeros(len(environment), np.uint8),
+        )
         step = 0
         while step < len(environment):
             self._make_room()
             step = play(self._bandit, stream, step)
         self.finish()
-        return rewards
+        return stream.rewards
 
     def finish(self) -> None:
         """Note down what a reader of the run log should know."""
@@ -185,3 +191,8 @@ class CompiledLearner(Learner):
         for name in ("memory", "model"):
             while not has_room(getattr(self._bandit, name)):
                 self._bandit = self._bandit._replace(**{name: grow(getattr(self._bandit, name))})
+
+
+def as_compiled(array: np.ndarray, dtype: type) -> np.ndarray:
+    """Return an array as the kernels were compiled for; for one that may only be read they would be compiled again."""
+    return np.require(array, dtype, ["C", "W"])

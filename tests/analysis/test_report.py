@@ -14,13 +14,14 @@ import pytest
 from synthetic_logs import row, runs_of, study_log, study_of, write
 
 from analysis.metafeatures import FEATURES, VERSION
-from analysis.report import options_of, write_report
+from analysis.report import _main, options_of, write_report
 from analysis.results import Options
 from analysis.section import signed
 from analysis.wins import Rule
 from emt.data import load
 from experiments.cli import compose
 from experiments.config import ConfigError, Suite, swept
+from experiments.logfile import LogError
 
 ROOT = Path(__file__).parents[2]
 UNBOUNDED = ["parametric", "emt", "emt_not_self_consistent", "cmt", "pemt", "pcmt"]
@@ -378,3 +379,10 @@ def test_a_whole_paper_takes_less_than_two_gibibytes(tmp_path):
     assert "macro F1" in (folder / "summary.md").read_text()
     assert (folder / "report.html").stat().st_size < 5e6
     assert sum(path.stat().st_size for part in ("tables", "figures") for path in (folder / part).iterdir()) < 5e6
+
+
+def test_results_that_are_a_file_are_refused_in_one_line(tmp_path):
+    (tmp_path / "file").touch()
+    asked = study_of(tmp_path / "file", ["parametric"], n_datasets=1, seeds=1, horizon=10)
+    with pytest.raises(LogError, match=r"cannot write to .*: Not a directory"):
+        _main(asked, compose(config_name="report"))

@@ -518,6 +518,10 @@ REFUSED_OPTIONS = [
     ({"n_features": -1}, "n_features must be a whole number, at least 0, not -1"),
     ({"n_features": 2.0}, "n_features must be a whole number"),
     ({"n_features": 0}, "a key needs something"),
+    ({"n_features": 2**31}, "make 2147483648 coordinates; 2\\^31 - 1 at most"),
+    ({"n_levels": [2**30, 2**30]}, "coordinates; 2"),
+    ({"n_actions": 2**63}, "coordinates; 2"),
+    ({"seed": 0.5}, "seed must be a whole number, not 0.5"),
     ({"leaf_capacity": 0}, "leaf_capacity must be a whole number, at least 1, not 0"),
     ({"leaf_capacity": -5}, "leaf_capacity must be"),
     ({"budget": 0}, "budget must be a whole number, at least 1, not 0"),
@@ -541,6 +545,24 @@ REFUSED_OPTIONS = [
 def test_impossible_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         EigenMemoryTree(**({"n_features": 2} | options))
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers(tmp_path):
+    """As they are they would wrap around, and be no JSON."""
+    options = {"leaf_capacity": np.uint64(2**64 - 1), "seed": np.int32(3), "budget": np.int16(500)}
+    tree = EigenMemoryTree(n_features=np.int8(1), **options)
+    tree.learn_many(np.arange(300)[:, None], np.zeros(300))
+    assert tree.n_leaves == 1
+    tree.save(tmp_path / "tree")
+    assert repr(EigenMemoryTree.load(tmp_path / "tree")) == repr(tree)
+    assert "np." not in repr(tree)
+
+
+@pytest.mark.parametrize("leaf_capacity", [2**63 - 1, 2**64, 10**30])
+def test_a_leaf_may_have_any_capacity(leaf_capacity):
+    tree = EigenMemoryTree(1, leaf_capacity=leaf_capacity)
+    tree.learn_many(np.arange(200)[:, None], np.zeros(200))
+    assert tree.n_leaves == 1
 
 
 GOOD = {"x": [0.5, 0.5], "categorical": [1, 2], "action": 1}

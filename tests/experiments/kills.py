@@ -11,7 +11,6 @@ import random
 import runpy
 import signal
 import sys
-import time
 from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
@@ -224,13 +223,3 @@ class Victim:
 
     def _problem(self, what: str) -> None:
         self.problems.append(f"{self.kind}, {self.results.name}: {what}; it said: ...{self._said()[-2000:]}")
-
-
-if __name__ == "__main__":
-    import tempfile
-
-    sys.path[:0] = [str(HERE), str(HERE.parents[1])]
-    for kind in sys.argv[3:] or KINDS:
-        started = time.perf_counter()
-        with tempfile.TemporaryDirectory() as place:
-            print(kind, attack(Path(place), kind, int(sys.argv[1]), int(sys.argv[2])), time.perf_counter() - started)

@@ -1,23 +1,18 @@
 """Kill a study again and again, at random moments, and go on: the log must come out as if nothing had happened."""
 
 import random
+import shutil
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
-import psutil
+import kills
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from experiments import store
-from experiments.cli import compose
-from experiments.config import study
-from experiments.run import run
-
-STUDY = ["horizon=60", "suite.datasets=[wine,iris]", "engine.n_jobs=2"]
-LEARNERS = "learners=[{name:toy,_target_:toys.Toy},{name:step,_target_:toys.Stepper}]"
 
 WRITER = """
 import sys
@@ -54,47 +49,30 @@ def test_the_log_survives_a_writer_that_is_killed_at_any_moment(tmp_path):
     assert not list(tmp_path.glob("runs/*.set-aside"))
 
 
-def kill_and_resume(cli, tmp_path, seeds, n_workers_killed, n_parents_killed):
-    """Kill workers of running studies, and then the studies, until enough have died; then let it finish."""
-    overrides = [LEARNERS, *STUDY, f"seeds={seeds}"]
-    folder = tmp_path / "results" / "unbounded" / "embedded"
-    killed = {"worker": 0, "parent": 0}
-    chance = random.Random(1)
-    while killed["parent"] < n_parents_killed:
-        running = cli("run", *overrides, start=True, delay=0.1, stderr=subprocess.DEVNULL)
-        parent = psutil.Process(running.pid)
-        n_before, deadline = len(store.read(folder)), time.monotonic() + chance.uniform(2, 20)
-        while killed["worker"] < n_workers_killed * (killed["parent"] + 1) / n_parents_killed:
-            if len(store.read(folder)) > n_before:
-                with suppress(psutil.NoSuchProcess, IndexError):  # a pool that died a moment ago
-                    workers = [child for child in parent.children() if "tracker" not in " ".join(child.cmdline())]
-                    chance.choice(workers).kill()
-                    killed["worker"] += 1
-                    n_before = len(store.read(folder))
-            time.sleep(chance.uniform(0, 1))
-            assert running.poll() is None, "the study ended before it was killed: give it more seeds"
-        while time.monotonic() < deadline and len(store.read(folder)) <= n_before:
-            time.sleep(chance.uniform(0, 0.5))
-        family = parent.children(recursive=True)
-        parent.kill()
-        running.wait()
-        killed["parent"] += 1
-        assert not psutil.wait_procs(family, timeout=100)[1], "workers outlive their parent"
-    cli("run", *overrides, "retry=errors")
-    assert killed["worker"] >= n_workers_killed
-    cfg = compose([*overrides, "engine=serial", f"results={tmp_path}/undisturbed"])
-    run(study(cfg), cfg)
-    expected = store.read(study(cfg).folder).drop(columns="seconds")
-    assert (expected["status"] == "done").all()
-    assert store.read(folder).drop(columns="seconds").equals(expected)
-    assert len(pq.read_table(folder / "runs")) == len(expected) == 4 * seeds
-    assert not list(folder.glob("runs/*.set-aside"))
-
-
-def test_a_killed_study_goes_on(cli, tmp_path):
-    kill_and_resume(cli, tmp_path, seeds=150, n_workers_killed=1, n_parents_killed=1)
+@pytest.mark.parametrize("kind", kills.KINDS)
+def test_a_study_that_is_killed_goes_on_as_if_nothing_had_happened(tmp_path, kind):
+    assert kills.attack(tmp_path, kind, n_kills=2) == []
 
 
 @pytest.mark.slow
-def test_a_study_killed_twenty_times_goes_on(cli, tmp_path):
-    kill_and_resume(cli, tmp_path, seeds=1000, n_workers_killed=12, n_parents_killed=10)
+@pytest.mark.parametrize("kind", kills.KINDS)
+def test_a_study_killed_again_and_again_goes_on(tmp_path, kind):
+    assert kills.attack(tmp_path, kind, n_kills=10, seed=1) == []
+
+
+@pytest.mark.parametrize("damage", ["lost", "changed", "doubled"])
+def test_the_attack_notices(tmp_path, damage, monkeypatch):
+    """A log that loses, changes or doubles a run would not pass."""
+    victim = kills.Victim(tmp_path / "study", "parent", random.Random(0), kills.undisturbed(tmp_path))
+    folder = shutil.copytree(tmp_path / "undisturbed", tmp_path / "study") / "unbounded" / "embedded"
+    victim._check_end()
+    assert victim.problems == []
+    (path,) = folder.glob("runs/*.parquet")
+    table = pq.read_table(path)
+    rows = table.to_pylist()
+    if damage == "changed":
+        rows[0]["rewards"] = bytes(8)
+    rows = {"lost": rows[1:], "changed": rows, "doubled": [*rows, rows[0]]}[damage]
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
+    victim._check_end()
+    assert any(word in problem for problem in victim.problems for word in (damage, "rows for"))

@@ -125,8 +125,9 @@ def test_ctrl_c_that_was_swallowed_stops_the_study_all_the_same(tmp_path):
     """The learner's own code catches the interrupt, as callbacks in compiled code do."""
     script = """
 import sys
-from experiments.cli import main, stop_on_signals
+from experiments.cli import main
 from experiments.run import run
+from experiments.signals import stop_on_signals
 stop_on_signals()
 main(run)
 """

@@ -222,10 +222,14 @@ def test_whole_numbers_beyond_floating_point_are_infinite():
 
 
 @pytest.mark.parametrize(
-    "facts", [{"when": pd.Timestamp("2024-05-31")}, {"x": math.nan}, {(1, 2): 3}, {"n": np.int64(3)}, ["x"], {"x": {1}}]
+    "facts",
+    [
+        *[{"when": pd.Timestamp("2024-05-31")}, {"x": math.nan}, {(1, 2): 3}, {"n": np.int64(3)}, ["x"], {"x": {1}}],
+        *[{"dropped_columns": 3}, {"dropped_columns": None}],
+    ],
 )
 def test_facts_that_are_no_json_are_refused(facts):
-    with pytest.raises(DatasetError, match="arrays: facts must be"):
+    with pytest.raises(DatasetError, match="arrays: facts.* must be"):
         from_arrays([[1.0], [2.0]], [0, 1], facts=facts)
 
 
@@ -257,3 +261,9 @@ def test_read_only_arrays_are_taken_and_come_out_as_others_do():
     environment = Environment(dataset, seed=0)
     arrays = (environment.numeric, environment.categorical, environment.labels)
     assert all(array.flags.writeable for array in arrays), "compiled code would be compiled again for read-only ones"
+
+
+@pytest.mark.parametrize("position", ["x0", 0.5, 2, -1])
+def test_categorical_columns_that_are_no_positions_are_refused(position):
+    with pytest.raises(DatasetError, match="are not among the 1 columns of X"):
+        from_arrays([[1], [2]], [0, 1], categorical=[position])

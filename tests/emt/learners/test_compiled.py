@@ -13,7 +13,7 @@ from emt import Context, Environment, Space
 from emt._kernels.explore import sample
 from emt.array_files import load_arrays, save_arrays
 from emt.data import from_arrays, load
-from emt.learners import CMT, EMT, PCMT, PEMT, Parametric
+from emt.learners import CMT, EMT, PCMT, PEMT, Parametric, compiled
 
 LEARNERS = [
     Parametric(),
@@ -241,3 +241,37 @@ def test_contexts_so_large_that_projections_overflow_leave_no_leaf_empty(options
         node = nodes[left.pop()]
         assert node.size > 0 or node.left >= 0
         left += [int(node.left), int(node.right)] if node.left >= 0 else []
+
+
+@pytest.mark.parametrize("learner", [Parametric(), EMT(), PEMT(), CMT()], ids=lambda learner: type(learner).__name__)
+def test_arrays_that_may_only_be_read_or_are_of_other_kinds_compile_nothing_anew(learner):
+    environment = Environment(mixed(), seed=0, horizon=40)
+    steps = range(10)
+    rewards = learner.play(environment, 0).tolist(), step_by_step(learner, environment, steps)
+    kernels = (compiled.play, compiled.predict_step, compiled.learn_step)
+    before = [len(kernel.signatures) for kernel in kernels]
+    for name in ("numeric", "categorical", "labels", "dice"):
+        array = getattr(environment, name)
+        other = np.asfortranarray(array) if name == "numeric" else np.repeat(array, 2, axis=0)[::2]
+        setattr(environment, name, other.astype(np.int64) if name in ("labels", "categorical") else other)
+        getattr(environment, name).flags.writeable = False
+    assert (learner.play(environment, 0).tolist(), step_by_step(learner, environment, steps)) == rewards
+    assert [len(kernel.signatures) for kernel in kernels] == before
+
+
+def step_by_step(learner, environment, steps):
+    learner.start(environment.space, 0)
+    return play(learner, environment, steps)
+
+
+@pytest.mark.parametrize("learner", [Parametric(), EMT(), CMT()], ids=lambda learner: type(learner).__name__)
+@pytest.mark.parametrize("seed", [0.5, "1", None, True, np.float64(3), [1]], ids=repr)
+def test_a_seed_is_a_whole_number(learner, seed):
+    with pytest.raises(ValueError, match="seed must be a whole number"):
+        learner.start(Space(2, (), 2), seed)
+
+
+def test_a_whole_number_of_numpy_is_a_seed():
+    environment = Environment(load("iris"), seed=0, horizon=50)
+    for learner in (Parametric(), EMT(leaf_capacity=np.int64(5)), CMT()):
+        assert learner.play(environment, np.int32(3)).tolist() == learner.play(environment, 3).tolist()
