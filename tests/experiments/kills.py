@@ -39,7 +39,7 @@ KINDS = {
 #: What of a row is the same however often its study was killed; not how long it took, and where.
 SAME = ["id", "key", "task", "dataset", "learner", "params", "seed", "status", "message", "n_steps", "rewards"]
 DELAY = 0.01  # seconds that each run of a toy takes
-PATIENCE = 120.0  # seconds after which a process that should have ended is taken to hang
+PATIENCE = 600.0  # seconds after which a process that should have ended is taken to hang
 
 
 def attack(folder: Path, kind: str, n_kills: int, seed: int = 0) -> list[str]:

@@ -229,7 +229,7 @@ def test_whole_numbers_beyond_floating_point_are_infinite():
     ],
 )
 def test_facts_that_are_no_json_are_refused(facts):
-    with pytest.raises(DatasetError, match="arrays: facts.* must be"):
+    with pytest.raises(DatasetError, match=r"arrays: facts.* must be"):
         from_arrays([[1.0], [2.0]], [0, 1], facts=facts)
 
 
