@@ -26,13 +26,13 @@ import misfits  # noqa: E402
 
 #: The share of each kind among the kills; those that start workers take ten times as long as the others.
 SHARES = {
-    "parent": 0.3,
-    "shard": 0.3,
-    "Ctrl-C or SIGTERM": 0.15,
-    "parent of workers": 0.07,
-    "worker": 0.07,
-    "process group": 0.07,
-    "Dask worker or parent": 0.04,
+    "parent": 0.35,
+    "shard": 0.35,
+    "Ctrl-C or SIGTERM": 0.18,
+    "parent of workers": 0.03,
+    "worker": 0.03,
+    "process group": 0.03,
+    "Dask worker or parent": 0.03,
 }
 DEFAULTS = {"KILLS": 50, "SEED": 0, "JOBS": 2}
 FILES, OPERATIONS = 5, 1000  # for each kill
