@@ -13,7 +13,9 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,42 +73,45 @@ def _portions(total: int, at_once: int) -> list[int]:
 
 
 def _kills(kind: str, n: int, seed: int, place: Path) -> Attack:
-    return Attack(f"kill: {kind}", n, lambda: kills.attack(_new(place), kind, n, seed))
+    return Attack(f"kill: {kind}", n, partial(_kill, place, kind, n, seed))
+
+
+def _kill(place: Path, kind: str, n: int, seed: int) -> list[str]:
+    return kills.attack(_new(place), kind, n, seed)
 
 
 def _files(n: int, seed: int, place: Path) -> Attack:
-    def make() -> list[str]:
-        outcomes = crafted.attack(n, seed, _new(place))
-        return [outcome for outcome in outcomes if outcome not in ("refused", "used")]
+    return Attack("crafted file of a tree, loaded and used", n, partial(_use_files, place, n, seed))
 
-    return Attack("crafted file of a tree, loaded and used", n, make)
+
+def _use_files(place: Path, n: int, seed: int) -> list[str]:
+    return [outcome for outcome in crafted.attack(n, seed, _new(place)) if outcome not in ("refused", "used")]
 
 
 def _fuzz(n: int, seed: int, place: Path) -> Attack:
-    def make() -> list[str]:
-        checked = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(place / "numba")}
-        return _call([str(HERE / "emt" / "fuzz.py"), str(n), str(seed)], (0,), checked)
-
-    return Attack("operation on a tree, every index checked", n, make)
+    checked = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(place / "numba")}
+    words = [str(HERE / "emt" / "fuzz.py"), str(n), str(seed)]
+    return Attack("operation on a tree, every index checked", n, partial(_call, words, 0, checked))
 
 
 def _misfits(engine: str, place: Path) -> Attack:
-    def make() -> list[str]:
-        results = _new(place)
-        words = [engine, misfits.config(*misfits.OUTCOMES), *misfits.SMALL, "timeout=10", f"results={results}"]
-        said = _call(["-m", "experiments.run", *words], (1,), {"PYTHONPATH": str(HERE / "experiments")})
-        return said or misfits.surprises(results / "unbounded" / "embedded")
-
-    return Attack(f"misbehaving learner, {engine}", len(misfits.OUTCOMES), make)
+    return Attack(f"misbehaving learner, {engine}", len(misfits.OUTCOMES), partial(_misbehave, place, engine))
 
 
-def _call(words: list[str], statuses: tuple[int, ...], environment: dict[str, str]) -> list[str]:
-    """Run Python, and return what it said if it did not end with one of these statuses."""
+def _misbehave(place: Path, engine: str) -> list[str]:
+    results = _new(place)
+    words = [engine, misfits.config(*misfits.OUTCOMES), *misfits.SMALL, "timeout=10", f"results={results}"]
+    said = _call(["-m", "experiments.run", *words], 1, {"PYTHONPATH": str(HERE / "experiments")})
+    return said or misfits.surprises(results / "unbounded" / "embedded")
+
+
+def _call(words: list[str], status: int, environment: dict[str, str]) -> list[str]:
+    """Run Python, and return what it said if it did not end with this status."""
     given = os.environ | environment
     done = subprocess.run(
         [sys.executable, *words], cwd=HERE.parent, env=given, capture_output=True, text=True, check=False
     )
-    return [] if done.returncode in statuses else [f"{words[:2]}: status {done.returncode}: {done.stderr[-2000:]}"]
+    return [] if done.returncode == status else [f"{words[:2]}: status {done.returncode}: {done.stderr[-2000:]}"]
 
 
 def _new(place: Path) -> Path:
@@ -123,7 +128,7 @@ def soak(n_kills: int, seed: int, n_jobs: int) -> int:
     """Attack, print the table, and return how many tries broke something."""
     tries, broke, problems = Counter[str](), Counter[str](), []
     with tempfile.TemporaryDirectory(prefix="emt-soak-", ignore_cleanup_errors=True) as place:
-        pool = ThreadPoolExecutor(n_jobs)
+        pool = ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn"))
         running = {pool.submit(attack.make): attack for attack in attacks(n_kills, seed, Path(place))}
         try:
             for done in as_completed(running):

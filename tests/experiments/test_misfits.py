@@ -92,7 +92,7 @@ def test_what_learners_leave_in_workers_does_not_outlive_the_study(cli, tmp_path
 def test_loading_and_compiling_count_for_no_run():
     """A learner whose first stream in a process is told from the others."""
     todo = plan(study(compose(["learners=[{name:first,_target_:misfits.First}]", *SMALL, "engine=serial"])))
-    block = todo.block("iris", "first", (0, 1))
+    block = todo.block("iris", "first", "none", (0, 1))
     misfits.First.streams.clear()
     assert [row["status"] for row in play(block)] == ["done", "done"]
     assert misfits.First.streams == ["tiny", "iris", "iris"]
@@ -129,7 +129,7 @@ from experiments.cli import main
 from experiments.run import run
 from experiments.signals import stop_on_signals
 stop_on_signals()
-main(run)
+main(run, "run")
 """
     words = ["learners=[{name:mute,_target_:misfits.Swallower}]", *SMALL, "engine=serial", f"results={tmp_path}"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(misfits.HERE), str(misfits.HERE.parents[1])])}
