@@ -19,10 +19,10 @@ pytest    = $(python) -m pytest -n $(or $(JOBS),2)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help reproduce prepare run report figures readme status test test-all lint format soak bench clean
+.PHONY: help reproduce prepare run report figures readme status test test-all lint format soak bench bench-memory clean
 
 help: ## List the targets and variables
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo "with SUITE=$(SUITE) (embedded, paper, or a conf/suite of your own), RESULTS=$(RESULTS) (where all of it goes),"
 	@echo "SEEDS=$(or $(SEEDS),<those of conf/study/$(STUDY).yaml>) and JOBS=$(or $(JOBS),<worker processes: all cores; 2 for tests>)"
 
@@ -68,6 +68,10 @@ bench: $(VENV)/.emt-dev ## Measure speed side by side with Vowpal Wabbit and cob
 	$(python) -m benchmarks.bench_learners
 	$(python) -m benchmarks.bench_scaling
 	$(python) -m benchmarks.bench_runner
+
+bench-memory: $(VENV)/.emt-dev ## Measure a tree beside other indices of nearest neighbours; needs a C++ compiler
+	$(python) -m pip install --quiet --disable-pip-version-check -e '.[bench-memory]'
+	$(python) -m benchmarks.bench_memory
 
 clean: ## Remove the virtual environment, caches and builds; results and prepared datasets stay
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .benchmarks
