@@ -13,7 +13,7 @@ from emt import Context, Environment, Space
 from emt._kernels.explore import sample
 from emt.array_files import load_arrays, save_arrays
 from emt.data import from_arrays, load
-from emt.learners import CMT, EMT, PCMT, PEMT, Parametric, compiled
+from emt.learners import CMT, EMT, KNN, PCMT, PEMT, LinUCB, Parametric, PCMTPlus, PEMTPlus, Ridge, compiled
 
 LEARNERS = [
     Parametric(),
@@ -23,6 +23,13 @@ LEARNERS = [
     PEMT(budget=30, leaf_capacity=5, duplicates="last"),
     CMT(leaf_multiplier=1),
     PCMT(),
+    PEMTPlus(leaf_capacity=10, forgetting=0.99),
+    PEMTPlus(ridge=False, explore="squarecb"),
+    PCMTPlus(),
+    KNN(k=3),
+    Ridge(),
+    LinUCB(),
+    Parametric(explore="squarecb"),
 ]
 
 
@@ -81,13 +88,14 @@ def test_features_that_are_numbered_as_they_occur_come_back(tmp_path, monkeypatc
         assert rewards == Parametric().play(environment, seed=7).tolist()
 
 
-def test_between_a_prediction_and_its_reward_a_learner_can_be_saved(tmp_path):
+@pytest.mark.parametrize("kind", [PEMT, PEMTPlus])
+def test_between_a_prediction_and_its_reward_a_learner_can_be_saved(tmp_path, kind):
     environment = Environment(mixed(), seed=0)
-    one, _ = played(PEMT(), environment, 60)
+    one, _ = played(kind(), environment, 60)
     context = Context(environment.numeric[60], environment.categorical[60])
     one.predict(context, 3)
     one.save(tmp_path / "learner")
-    other = PEMT.load(tmp_path / "learner")
+    other = kind.load(tmp_path / "learner")
     for learner in (one, other):
         learner.learn(context, 1, 1.0, 0.5)
     assert play(one, environment, range(61, 120)) == play(other, environment, range(61, 120))
@@ -161,6 +169,52 @@ def test_files_that_are_no_learner_are_refused(saved, name, change, message):
     save_arrays(path, about, arrays | {name: change(arrays.get(name))})
     with pytest.raises(ValueError, match=f"learner is not a PEMT written by its save, or is damaged: .*{message}"):
         PEMT.load(path)
+
+
+PLUS_FAULTS = [
+    ("model.weight", lambda a: a[1:], "weight of the stack does not fit"),
+    ("model.inverse", lambda a: a * np.nan, "inverse of the stack is not finite"),
+    ("model.guard", lambda a: a.astype(np.float32), "guard of the stack does not fit"),
+    ("model.z", lambda a: a[:1], "z of the stack does not fit"),
+    ("model.asked", lambda a: a + 3, "asked of the stack is out of range"),
+    ("model.asked", lambda a: a - 9, "asked of the stack is out of range"),
+    ("model.more", lambda a: np.zeros(1), "the stack has .*, not"),
+    ("model.ridge.weight", lambda a: a[:, 1:], "weight of the ridge does not fit"),
+    ("model.ridge.inverse", lambda a: a + np.inf, "inverse of the ridge is not finite"),
+    ("model.joint.weight", lambda a: a * np.nan, "the model's weight are not finite"),
+    ("memory.codes", lambda a: a + 9, "a code is out of range"),
+    ("explorer.n_steps", lambda a: a[:0], "n_steps of the exploration does not fit"),
+    ("answers", lambda a: a[:, :1], "its answers do not fit"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "message"), PLUS_FAULTS, ids=range(len(PLUS_FAULTS)))
+def test_files_that_are_no_stack_are_refused(tmp_path, name, change, message):
+    path = tmp_path / "learner"
+    played(PEMTPlus(explore="squarecb"), Environment(mixed(), seed=0), 60)[0].save(path)
+    about, arrays = load_arrays(path)
+    save_arrays(path, about, arrays | {name: change(arrays.get(name))})
+    with pytest.raises(ValueError, match=message):
+        PEMTPlus.load(path)
+
+
+KNN_FAULTS = [
+    ("memory.codes", lambda a: a + 9, "a code is out of range"),
+    ("memory.action", lambda a: a - 1, "an action is out of range"),
+    ("memory.numeric", lambda a: a * np.nan, "its numeric are not finite"),
+    ("memory.reward", lambda a: a[1:], "do not fit its space"),
+    ("memory.more", lambda a: np.zeros(1), "it has .*, not"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "message"), KNN_FAULTS, ids=range(len(KNN_FAULTS)))
+def test_files_that_are_no_observations_are_refused(tmp_path, name, change, message):
+    path = tmp_path / "learner"
+    played(KNN(), Environment(mixed(), seed=0), 60)[0].save(path)
+    about, arrays = load_arrays(path)
+    save_arrays(path, about, arrays | {name: change(arrays.get(name))})
+    with pytest.raises(ValueError, match=message):
+        KNN.load(path)
 
 
 ABOUTS = [
