@@ -9,6 +9,7 @@ SEEDS   ?=
 JOBS    ?=
 STUDY   ?= $(if $(filter embedded,$(SUITE)),embedded,paper)
 VENV    ?= .venv
+CONSTRAINTS ?=
 PYTHON  ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
              $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
@@ -19,7 +20,7 @@ pytest    = $(python) -m pytest -n $(or $(JOBS),2)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help reproduce prepare run report figures readme status test test-all lint format soak bench bench-memory clean
+.PHONY: help reproduce prepare run report figures readme status test test-all lint format docs soak bench bench-memory clean
 
 help: ## List the targets and variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -64,6 +65,9 @@ format: $(VENV)/.emt-dev ## Put the style right
 soak: $(VENV)/.emt-dev ## Attack all of it for minutes, KILLS=1000 for hours: kills, crafted files, a fuzz, bad learners
 	$(python) tests/soak.py
 
+docs: $(VENV)/.emt-dev ## Build the documentation into site/; a warning is an error
+	$(python) -m mkdocs build --strict
+
 bench: $(VENV)/.emt-dev ## Measure speed side by side with Vowpal Wabbit and coba
 	$(python) -m benchmarks.bench_learners
 	$(python) -m benchmarks.bench_scaling
@@ -74,7 +78,7 @@ bench-memory: $(VENV)/.emt-dev ## Measure a tree beside other indices of nearest
 	$(python) -m benchmarks.bench_memory
 
 clean: ## Remove the virtual environment, caches and builds; results and prepared datasets stay
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .benchmarks
+	rm -rf $(VENV) build dist site *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .benchmarks
 	find emt experiments analysis benchmarks tests -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
@@ -82,9 +86,9 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.emt: pyproject.toml | $(VENV)/bin/python
-	$(python) -m pip install --quiet --disable-pip-version-check -e '.[study]'
+	$(python) -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS:%=-c %) -e '.[study]'
 	@touch $@
 
 $(VENV)/.emt-dev: pyproject.toml | $(VENV)/bin/python
-	$(python) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(python) -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS:%=-c %) -e '.[dev]'
 	@touch $(VENV)/.emt $@

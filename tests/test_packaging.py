@@ -37,6 +37,7 @@ ROOMS = {
     "analysis/": ["study"],
     "benchmarks/bench_memory.py": ["bench-memory"],
     "benchmarks/": ["bench"],
+    "docs/": ["docs"],
     "tests/": ["dev"],
 }
 TYPING_ONLY = {"pandas-stubs", "types-tqdm"}
@@ -45,6 +46,9 @@ NOT_IMPORTED = {  # and why they are declared
     "hnswlib": "imported by a benchmark, and not a part of dev",
     "mypy": "run as a command",
     "ruff": "run as a command",
+    "mkdocs-material": "the theme of mkdocs.yml",
+    "mkdocstrings": "a plugin of mkdocs.yml",
+    "ipykernel": "what runs the notebook",
     "pytest-xdist": "pytest -n",
     **dict.fromkeys(TYPING_ONLY, "read by mypy"),
 }
@@ -81,7 +85,7 @@ def room_of(path):
 
 
 def files():
-    folders = ("emt", "experiments", "analysis", "benchmarks", "tests")
+    folders = ("emt", "experiments", "analysis", "benchmarks", "docs", "tests")
     return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
 
 
@@ -112,8 +116,23 @@ def test_everything_that_is_declared_is_imported():
     used = {
         name.lower().replace("_", "-") for p in files() for package in imports(p) for name in owners.get(package, [])
     }
-    extras = [extra for extra in PROJECT["optional-dependencies"] if extra != "docs"]
-    assert distributions(extras) - used - set(NOT_IMPORTED) == set()
+    assert distributions(PROJECT["optional-dependencies"]) - used - set(NOT_IMPORTED) == set()
+
+
+def bounds(path):
+    return dict(line.split("==") for line in path.read_text().splitlines() if not line.startswith("#"))
+
+
+def test_the_lowest_versions_that_ci_installs_are_the_lower_bounds():
+    declared = [*PROJECT["dependencies"]]
+    declared += [one for extra in ("data", "vw", "study", "dask") for one in PROJECT["optional-dependencies"][extra]]
+    lower = dict(found.groups() for one in declared if (found := re.match(r"([\w.-]+)>=([\d.]+)", one)))
+    assert bounds(ROOT / "constraints" / "lowest.txt") == lower
+    assert "constraints/lowest.txt" in (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+
+
+def test_the_versions_of_the_results_are_recorded_for_every_dependency_of_a_study():
+    assert distributions(["study"]) <= set(bounds(ROOT / "constraints" / "results.txt"))
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from emt.arguments import check_counts
+from emt.arguments import check_counts, nearest
 from emt.data.dataset import Dataset, DatasetError
 from emt.seeds import seed_sequence
 
@@ -203,12 +203,18 @@ def check_columns(name: str, names: Sequence[str], target: str, mentioned: Itera
     """Refuse a target that is not one of the columns, and mentioned columns that are none."""
     if names.count(target) != 1:
         raise DatasetError(
-            f"{name}: there must be one target column {target!r}, but the columns are {_shorten(names)}"
+            f"{name}: there is no target column {target!r}; {_columns(target, names)}"
             if target not in names
             else f"{name}: {names.count(target)} columns are called {target!r}: rename all but the target"
         )
     if unknown := sorted(set(mentioned) - set(names)):
-        raise DatasetError(f"{name}: no such column: {_shorten(unknown)}; the columns are {_shorten(names)}")
+        raise DatasetError(f"{name}: no such column: {_shorten(unknown)}; {_columns(unknown[0], names)}")
+
+
+def _columns(wanted: str, names: Sequence[str]) -> str:
+    """Say which column may be meant, or which there are."""
+    words = nearest(str(wanted), names)
+    return words if words.startswith("did you mean") else f"the columns are {_shorten(names)}"
 
 
 def kind_of(column: pd.Series) -> str:

@@ -22,6 +22,7 @@ NUMBER, CATEGORIES, DROPPED, TARGET = "number", "categories", "dropped", "target
 FILLED = {NUMBER: "median where missing", CATEGORIES: "missing is a level"}
 LIKE_A_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?|\d{1,4}([/.])\d{1,2}\2\d{1,4}", re.ASCII)
 DATE_FORMATS = ("ISO8601", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")
+LIKE_A_NUMBER = re.compile(r"\s*[-+]?[$€£]?\s*\d[\d.,' ]*\s*([%$€£]|[kKmM])?\s*", re.ASCII)
 LIKE_AN_ID = re.compile(r"(^|[\W_])(id|Id|ID)$|[a-z](Id|ID)$", re.ASCII)
 
 
@@ -97,7 +98,9 @@ def from_frame(
     ('day', 'size', 'size is missing')
     """
     if not isinstance(frame, pd.DataFrame):
-        raise DatasetError(f"{name}: a pandas DataFrame is needed, not a {type(frame).__name__}")
+        raise DatasetError(
+            f"{name}: a DataFrame is needed, such as pandas.read_csv(path), not a {type(frame).__name__}"
+        )
     check_choice(("drop", "level"), missing=missing)
     names = [str(column) for column in frame.columns]
     wishes: dict[str, str] = {}
@@ -195,9 +198,11 @@ def _judge(name: str, column: pd.Series, wish: str | None, missing: str) -> _Col
     elif kind == "numeric":
         made = _Column(NUMBER, "", pd.Series(doubles_of(column)))
     elif wish == NUMBER:
-        return _Column(
-            NUMBER, "", pd.to_numeric(column.map(within_range).astype(object), errors="coerce").astype(float)
-        )
+        numbers = pd.to_numeric(column.map(within_range).astype(object), errors="coerce").astype(float)
+        if numbers.isna().all():
+            sample = column.dropna().iloc[0]
+            raise DatasetError(f"numeric={name!r}: no value is a number, e.g. {sample!r}: clean the column first")
+        return _Column(NUMBER, "", numbers)
     elif kind == "nominal":
         made = _Column(CATEGORIES, "", _categories(column))
     else:
@@ -208,8 +213,11 @@ def _judge(name: str, column: pd.Series, wish: str | None, missing: str) -> _Col
     levels = present.nunique()
     if levels + (missing == "level" and len(present) < len(column)) < 2:
         return _dropped(column, "one value only")
-    if made.kept == CATEGORIES and levels > FEW and levels > len(present) / 2:
-        return _dropped(column, f"{levels} levels in {len(present)} rows: text or an id")
+    if made.kept == CATEGORIES and levels > FEW:
+        advice = _numbers_in_text(present)
+        if levels > len(present) / 2:
+            return _dropped(column, advice or f"{levels} levels in {len(present)} rows: text or an id")
+        return made._replace(why=advice)
     if kind == "numeric" and (reason := _identifies(name, present)):
         return _dropped(column, reason)
     return made
@@ -239,6 +247,18 @@ def _dates(column: pd.Series) -> list[pd.Series]:
     else:
         return []
     return [dates for dates in ways if dates.notna().equals(present)]
+
+
+def _numbers_in_text(present: pd.Series) -> str:
+    """Say what keeps text from being numbers, where most of it looks like them; or nothing."""
+    texts = present.astype(str)
+    plain = pd.to_numeric(texts, errors="coerce").notna()
+    if plain.all():
+        return "numbers as text: numeric= takes them as numbers"
+    if plain.mean() > 0.5:
+        return f"numbers, but for {texts[~plain].iloc[0]!r}: numeric= takes such as missing"
+    like = texts.map(lambda text: LIKE_A_NUMBER.fullmatch(text) is not None)
+    return f"numbers as text, e.g. {texts[like & ~plain].iloc[0]!r}: clean them first" if like.mean() > 0.5 else ""
 
 
 def _identifies(name: str, present: pd.Series) -> str:

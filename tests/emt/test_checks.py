@@ -209,3 +209,9 @@ def test_a_check_finds_its_fault(name, fault):
 def test_a_failed_check_says_who_and_what():
     with pytest.raises(AssertionError, match=r"Negative\(epsilon=0.1\) .* negative probability: \["):
         checks.check_probabilities(Negative())
+
+
+def test_without_joblib_the_check_in_a_worker_process_is_a_warning(monkeypatch):
+    monkeypatch.setitem(sys.modules, "joblib", None)
+    with pytest.warns(UserWarning, match=r"joblib is not installed: pip install 'emt\[study\]'"):
+        checks.check_worker(Table())

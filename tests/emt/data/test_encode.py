@@ -159,7 +159,7 @@ def test_the_fingerprint_is_of_the_content():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"target": "why"}, "one target column 'why', but the columns are 'x', 'y'"),
+        ({"target": "why"}, "there is no target column 'why'; did you mean y"),
         ({"target": "y", "ignore": ["z"]}, "no such column: 'z'; the columns are 'x', 'y'"),
         ({"target": "y", "categorical": ["z"]}, "no such column: 'z'"),
         ({"target": "y", "ignore": ["x"]}, "no column is left to learn from"),

@@ -224,7 +224,7 @@ def test_a_missing_target_is_no_class():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"target": "churn"}, "there must be one target column 'churn', but the columns are"),
+        ({"target": "churn"}, "there is no target column 'churn'; did you mean churned"),
         ({"target": "price"}, "target 'price' has .* different values in 100 rows, .*pandas.qcut"),
         ({"target": "churned", "ignore": ["churned"]}, "'churned' is the target and cannot be ignored"),
         ({"target": "churned", "numeric": ["plan"], "ignore": ["plan"]}, "'plan' is to be number and dropped: choose"),
@@ -239,7 +239,7 @@ def test_what_cannot_be_meant_is_refused(arguments, message):
 
 
 def test_what_is_no_frame_is_refused():
-    with pytest.raises(DatasetError, match="a pandas DataFrame is needed, not a dict"):
+    with pytest.raises(DatasetError, match=r"a DataFrame is needed, such as pandas.read_csv\(path\), not a dict"):
         from_frame({"x": [1, 2], "y": [0, 1]}, "y")
 
 
@@ -299,3 +299,41 @@ def test_whole_numbers_beyond_floating_point_are_infinite_by_wish_too():
         dataset = from_frame(frame, "y", numeric=["a"])
     assert dataset.numeric.ravel().tolist() == [1, 2, 4, 7]
     assert dataset.facts["dropped_rows"] == {"missing": 1, "infinite": 2}
+
+
+@pytest.mark.parametrize(
+    ("cell", "why"),
+    [
+        ("${}.50", "numbers as text, e.g. '$0.50': clean them first"),
+        ("{}%", "numbers as text, e.g. '0%': clean them first"),
+        ("1,{:03}.5", "numbers as text, e.g. '1,000.5': clean them first"),
+        ("{}", "numbers as text: numeric= takes them as numbers"),
+        ("row {}", "60 levels in 60 rows: text or an id"),
+    ],
+)
+def test_numbers_that_came_as_text_are_pointed_out(cell, why):
+    frame = pd.DataFrame({"x": [cell.format(i) for i in range(60)], "z": np.arange(60) % 7, "y": list("ab") * 30})
+    assert describe(from_frame(frame, "y")).set_index("column").loc["x", ["kept", "why"]].tolist() == ["dropped", why]
+
+
+def test_a_placeholder_among_numbers_is_pointed_out_and_numeric_takes_it_as_missing():
+    cells = ["?" if i % 10 == 0 else str(i % 25) for i in range(200)]
+    frame = pd.DataFrame({"x": cells, "y": list("ab") * 100})
+    kept, why = describe(from_frame(frame, "y")).set_index("column").loc["x", ["kept", "why"]]
+    assert (kept, why) == ("categories", "numbers, but for '?': numeric= takes such as missing")
+    with pytest.warns(UserWarning, match="20 of 200 rows are dropped"):
+        assert len(from_frame(frame, "y", numeric=["x"])) == 180
+
+
+def test_a_column_without_a_number_cannot_be_numeric():
+    frame = pd.DataFrame({"x": ["$1", "$2"] * 30, "y": list("ab") * 30})
+    with pytest.raises(DatasetError, match=r"numeric='x': no value is a number, e.g. '\$1': clean the column first"):
+        from_frame(frame, "y", numeric=["x"])
+
+
+def test_a_column_that_there_is_not_is_answered_with_the_nearest():
+    frame = pd.DataFrame({"age": [1, 2] * 30, "churned": list("ab") * 30})
+    with pytest.raises(DatasetError, match=r"there is no target column 'churn'; did you mean churned\?"):
+        from_frame(frame, "churn")
+    with pytest.raises(DatasetError, match=r"no such column: 'agee'; did you mean age\?"):
+        from_frame(frame, "churned", ignore=["agee"])

@@ -96,3 +96,11 @@ def test_hash_collisions_cost_reward_on_digits():
         for bits in (18, 26)
     )
     assert many > few + 0.01
+
+
+@pytest.mark.parametrize("learner", [VWParametric(), VWEMT(), VWPEMT()], ids=lambda learner: type(learner).__name__)
+def test_another_number_of_actions_than_it_was_started_with_is_refused(learner):
+    learner.start(Space(1, (), 3), seed=0)
+    with pytest.raises(ValueError, match="there are 4 actions, but it was started with 3"):
+        learner.predict(Context(np.zeros(1), np.zeros(0, int)), 4)
+    learner.finish()
