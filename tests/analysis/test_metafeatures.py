@@ -106,5 +106,5 @@ def test_processes_give_the_same_table(store):
 def test_missing_datasets_are_named_with_the_reason(store):
     table, missing = feature_table({"task-3": None, "iris": "another content", "wine": None}, horizon=100, n_jobs=1)
     assert table["dataset"].tolist() == ["wine"]
-    assert "experiments.prepare" in missing["task-3"]
+    assert "emt prepare" in missing["task-3"]
     assert "prepared anew" in missing["iris"]

@@ -186,10 +186,10 @@ def test_a_learner_of_ones_own_with_a_budget_is_among_the_budgets(tmp_path):
 
 
 def test_values_of_a_parameter_are_laid_side_by_side(tmp_path):
-    text = report(tmp_path, [{"learner": "emt", "leaf_capacity": [300, 25, 50]}])
+    text = report(tmp_path, [{"learner": "emt", "leaf_capacity": [50, 10, 25]}])
     assert "Side by side: leaf_capacity" in text
     table = pd.read_csv(tmp_path / "results/unbounded/synthetic/tables/sweep_leaf_capacity.csv")
-    assert table["value"].tolist() == [25, 50, 300]
+    assert table["value"].tolist() == [10, 25, 50]
     assert table["line"].unique().tolist() == ["EMT"]
     assert "| EMT, leaf capacity 25" in text
 
