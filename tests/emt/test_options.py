@@ -10,7 +10,7 @@ from emt import EigenMemoryTree
 from emt.learners import EMT, PEMT
 from emt.options import CHOICES, MEMORY_OPTIONS, VARIANTS, TreeOptions, choices_table
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "library.md"
 FIELDS = {option.name: option for option in dataclasses.fields(TreeOptions)}
 
 
@@ -57,5 +57,5 @@ def test_a_learner_is_known_by_its_resolved_choices():
     assert PEMT(variant="as_printed", epochs=3).params.items() >= (VARIANTS["as_printed"] | {"epochs": 3}).items()
 
 
-def test_the_readme_has_the_table():
-    assert choices_table() in README.read_text()
+def test_the_page_of_the_library_has_the_table():
+    assert choices_table() in PAGE.read_text(encoding="utf8")
