@@ -3,7 +3,16 @@
 A learner's time is the processor time of a whole run: every action asked about, one explored, one learned, from an
 empty memory to the end of the set. VW is called through its Python API, with examples built the fastest way it has;
 "inside VW" is the part of it that is spent in VW's own C++. All take turns, and the best time of each counts: what a
-busy machine adds is nobody's. A full table goes to ``results/speed.csv``, and ``--readme`` writes it into the README.
+busy machine adds is nobody's. One learner, one round: ``--learners EMT --rounds 1``.
+
+A table of all learners goes to ``results/speed.csv``, from which the README's is made:
+
+| column | what it is |
+| --- | --- |
+| ``learner``, ``set`` | what was measured, on which of the six sets |
+| ``emt``, ``vw``, ``inside_vw`` | microseconds per interaction: ours, VW's through Python, and of that inside its C++ |
+| ``ratio_python``, ``ratio_cpp`` | how many times as long as ours VW takes through Python, and inside its C++ |
+| ``emt_reward``, ``vw_reward`` | mean rewards, over the seeds that each side has played |
 """
 
 from __future__ import annotations
@@ -101,7 +110,7 @@ def compare(name: str, set_name: str, rounds: int) -> dict[str, Any]:
         seed += 1
     row: dict[str, Any] = {"learner": name, "set": set_name}
     row |= {side: min(time for time, _ in pairs) for side, pairs in runs.items()} | {"inside_vw": min(inside)}
-    row |= {"ratio": row["vw"] / row["emt"], "inside_ratio": row["inside_vw"] / row["emt"]}
+    row |= {"ratio_python": row["vw"] / row["emt"], "ratio_cpp": row["inside_vw"] / row["emt"]}
     return row | {f"{side}_reward": statistics.mean(reward for _, reward in pairs) for side, pairs in runs.items()}
 
 
@@ -113,47 +122,21 @@ def show(rows: list[dict[str, Any]]) -> None:
     print(f"{'':<26}{'emt':>8}{'VW':>9}{'ratio':>8}{'inside VW':>11}{'ratio':>8}   reward    VW")
     for row in rows:
         print(
-            f"{row['set']:<26}{row['emt']:>8.2f}{row['vw']:>9.1f}{row['ratio']:>7.0f}x{row['inside_vw']:>11.1f}"
-            f"{row['inside_ratio']:>7.0f}x{row['emt_reward']:>9.3f}{row['vw_reward']:>6.3f}"
-            f"{'  MISSED' if row['ratio'] < least else ''}"
+            f"{row['set']:<26}{row['emt']:>8.2f}{row['vw']:>9.1f}{row['ratio_python']:>7.0f}x{row['inside_vw']:>11.1f}"
+            f"{row['ratio_cpp']:>7.0f}x{row['emt_reward']:>9.3f}{row['vw_reward']:>6.3f}"
+            f"{'  MISSED' if row['ratio_python'] < least else ''}"
         )
-    found = statistics.geometric_mean(row["ratio"] for row in rows)
+    found = statistics.geometric_mean(row["ratio_python"] for row in rows)
     missed = "" if found >= mean else "  MISSED"
-    inside = statistics.geometric_mean(row["inside_ratio"] for row in rows)
+    inside = statistics.geometric_mean(row["ratio_cpp"] for row in rows)
     print(f"{'geometric mean':<26}{found:>24.0f}x{inside:>18.0f}x   (wanted: {mean}x, {least}x on each){missed}")
-
-
-def readme_table(table: pd.DataFrame) -> str:
-    """Return the ratios in Markdown: a row per set, a column per learner, VW through Python / inside VW."""
-    learners = list(dict.fromkeys(table["learner"]))
-    rows = [f"| set | {' | '.join(learners)} |", f"| --- | {' | '.join(['---:'] * len(learners))} |"]
-    for name, part in [*table.groupby("set", sort=False), ("geometric mean", table)]:
-        means = part.groupby("learner")[["ratio", "inside_ratio"]].agg(lambda ratios: statistics.geometric_mean(ratios))
-        cells = [f"{means['ratio'][one]:.0f}x / {means['inside_ratio'][one]:.0f}x" for one in learners]
-        rows.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(rows)
-
-
-def write_readme(table: pd.DataFrame) -> None:
-    """Put the table between the README's marks."""
-    readme = ROOT / "README.md"
-    before, rest = readme.read_text().split("<!-- speed table: begin -->\n")
-    after = rest.split("<!-- speed table: end -->")[1]
-    marks = "<!-- speed table: begin -->\n", "\n<!-- speed table: end -->"
-    readme.write_text(f"{before}{marks[0]}{readme_table(table)}{marks[1]}{after}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=3, help="of each pair on each set (default 3)")
+    parser.add_argument("--rounds", type=int, default=1, help="of each pair on each set (default 1)")
     parser.add_argument("--learners", nargs="+", choices=PAIRS, default=list(PAIRS))
-    parser.add_argument(
-        "--readme", action="store_true", help="measure nothing; write results/speed.csv into the README"
-    )
     arguments = parser.parse_args()
-    if arguments.readme:
-        write_readme(pd.read_csv(SPEED))
-        return
     tiny = Environment(make("10 features, 2 classes"), seed=0, horizon=200)
     for name in arguments.learners:
         evaluate(PAIRS[name][0](), tiny)  # compiled, if it was not yet, before the clock starts

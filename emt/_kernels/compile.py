@@ -41,6 +41,7 @@ _COUNTED, _UNCOUNTED = ({"_nrt": True}, {"_nrt": False}) if hasattr(cpu.CPUTarge
 F = TypeVar("F", bound=Callable[..., Any])
 
 _INNER: set[str] = set()  # names of the libraries that are not optimised by themselves
+_PRIVATE: set[str] = set()  # names of their functions: where they are linked in, nobody else calls them
 
 
 def kernel(function: F) -> F:
@@ -167,12 +168,12 @@ def _defer_optimisation() -> bool:
     library: Any = getattr(codegen, "CPUCodeLibrary", None)
     context: Any = getattr(cpu, "CPUContext", None)
     make_function = getattr(getattr(numba, "_dynfunc", None), "make_function", None)
-    names = ("finalize", "_ensure_finalized", "_get_module_for_linking")
+    names = ("finalize", "_ensure_finalized", "_get_module_for_linking", "_optimize_final_module")
     if not (
         library and make_function and hasattr(context, "get_executable") and all(hasattr(library, n) for n in names)
     ):
         return False
-    finalize, get_executable = library.finalize, context.get_executable
+    finalize, get_executable, optimize = library.finalize, context.get_executable, library._optimize_final_module
 
     def finalize_or_link(self: Any) -> None:
         if self.name not in _INNER:
@@ -181,7 +182,14 @@ def _defer_optimisation() -> bool:
         for part in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(part._reload_init)
             self._final_module.link_in(part._get_module_for_linking(), preserve=True)
+        _PRIVATE.update(function.name for function in self._final_module.functions if not function.is_declaration)
         self._finalized = True
+
+    def optimize_as_a_whole(self: Any) -> None:
+        for function in self._final_module.functions:
+            if function.name in _PRIVATE and not function.is_declaration:
+                function.linkage = "internal"
+        optimize(self)
 
     def get_executable_or_none(self: Any, part: Any, description: Any, environment: Any) -> Any:
         if part.name not in _INNER:
@@ -191,6 +199,7 @@ def _defer_optimisation() -> bool:
         return make_function(description.lookup_module(), name, "", 0, environment, (part,))
 
     library.finalize, context.get_executable = finalize_or_link, get_executable_or_none
+    library._optimize_final_module = optimize_as_a_whole
     return True
 
 

@@ -12,9 +12,20 @@ from typing import Any
 import numpy as np
 
 from emt._kernels.compile import inline, inner, inner_strict
+from emt._kernels.lanes import LANES, full, load, total
 from emt._kernels.rng import uniform
 
-__all__ = ["any_least", "dot", "equal_keys", "filled", "least", "lengthen", "offsets", "ordered_dot", "squared_norm"]
+__all__ = [
+    "any_least",
+    "equal_keys",
+    "filled",
+    "least",
+    "lengthen",
+    "offsets",
+    "ordered_dot",
+    "padded_dot",
+    "squared_norm",
+]
 
 ROUND = 32  # rows of numbers about a leaf's memories are filled up to a multiple of this
 
@@ -44,14 +55,15 @@ def filled(n: int) -> int:
 
 
 @inline
-def dot(weights: np.ndarray, numeric: np.ndarray, n_numeric: int, codes: np.ndarray) -> float:
-    """Return <weights, key>; the row of numeric coordinates may be longer than their number."""
-    total = weights.dtype.type(0)
-    for i in range(n_numeric):
-        total += weights[i] * numeric[i]
+def padded_dot(weights: np.ndarray, numeric: np.ndarray, codes: np.ndarray) -> float:
+    """Return <weights, key>; both rows of numbers are as long as whole lanes, and the key's is filled up with zeros."""
+    sums = full(weights.dtype.type(0))
+    for i in range(0, len(numeric), LANES):
+        sums = sums + load(weights, i) * load(numeric, i)
+    result = total(sums)
     for j in range(len(codes)):
-        total += weights[codes[j]]
-    return total
+        result += weights[codes[j]]
+    return result
 
 
 @inner_strict

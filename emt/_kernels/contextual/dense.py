@@ -14,7 +14,8 @@ import numpy as np
 
 from emt._kernels.compile import inline, inner_strict
 from emt._kernels.contextual.balance import clipped, is_left, likely_side, side, tilt
-from emt._kernels.contextual.lanes import (
+from emt._kernels.contextual.state import FIELDS, NONE
+from emt._kernels.lanes import (
     LANES,
     absolute,
     bits,
@@ -28,7 +29,6 @@ from emt._kernels.contextual.lanes import (
     total,
     where,
 )
-from emt._kernels.contextual.state import FIELDS, NONE
 
 __all__ = ["dense_says_left", "list_columns", "route_dense", "train_dense"]
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from emt._kernels.compile import inner, inner_strict
-from emt._kernels.contextual.lanes import LANES, bits, equal, full, greater, larger, largest, load, total, where
 from emt._kernels.contextual.listed import flatten, list_features
 from emt._kernels.contextual.state import NONE, WHOLE, Candidates, ContextualTree, Examples
+from emt._kernels.lanes import LANES, bits, equal, full, greater, larger, largest, load, total, where
 
 __all__ = ["dense_norm", "nearest"]
 

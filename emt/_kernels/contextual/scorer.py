@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from emt._kernels.compile import inner_strict
-from emt._kernels.contextual.lanes import LANES, absolute, full, greater, larger, load, store, where
 from emt._kernels.contextual.listed import sort_namespaces
 from emt._kernels.contextual.state import ContextualTree
+from emt._kernels.lanes import LANES, absolute, full, greater, larger, load, store, where
 
 __all__ = ["train_scorer"]
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from emt._kernels.contextual.lanes import LANES
 from emt._kernels.contextual.slots import BITS, make_slots
+from emt._kernels.lanes import LANES
 from emt._kernels.records import record
 from emt._kernels.vector import lengthen
 

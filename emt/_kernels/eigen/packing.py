@@ -52,7 +52,7 @@ def pack_tree(tree: Tree) -> dict[str, np.ndarray]:
         "stored": np.argsort(memories.record["serial"][rows]),
         "used": packed[_order_of_use(memories, int(counts.oldest))],
         "weight": tree.scorer.weight[: options.n_weights].copy(),
-        "coin": tree.scorer.coin.copy(),
+        "coin": tree.scorer.coin[:, : options.n_weights].copy(),
         "sums": np.array([counts.scale, counts.scale_weight]),
         "stream": np.array([counts.rng]),
     }
@@ -81,7 +81,7 @@ def unpack(options: TreeOptions, arrays: dict[str, np.ndarray]) -> Tree:
     counts.scale, counts.scale_weight = arrays["sums"]
     counts.rng = arrays["stream"][0]
     tree.scorer.weight[: tree.options.n_weights] = arrays["weight"]
-    tree.scorer.coin[:] = arrays["coin"]
+    tree.scorer.coin[:, : arrays["coin"].shape[1]] = arrays["coin"]
     return tree
 
 

@@ -20,7 +20,8 @@ import numpy as np
 from emt._kernels.compile import inline, inner
 from emt._kernels.eigen.leaf import list_rows
 from emt._kernels.eigen.state import Memories, Scorer, Scratch, Tree
-from emt._kernels.vector import any_least, dot, equal_keys, filled, least, squared_norm
+from emt._kernels.lanes import LANES, absolute, full, load, nonzero, store, total, where
+from emt._kernels.vector import any_least, equal_keys, filled, least, padded_dot, squared_norm
 
 __all__ = ["MAX_SCORE", "argmin", "begin_question", "scan", "score_action"]
 
@@ -37,7 +38,7 @@ def begin_question(
     for i in range(len(numeric)):
         scratch.numeric[i] = numeric[i]
     if options.products:
-        _multiply(scorer.weight, numeric, codes, scratch.image)
+        _multiply(scorer.weight, options.n_inputs + options.n_actions, numeric, codes, scratch.image)
         return
     n_inputs, n_actions = options.n_inputs, options.n_actions
     for j in range(len(codes)):
@@ -65,7 +66,7 @@ def scan(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndarray) -> int:
     n = list_rows(tree.nodes, leaf, scratch.candidate[start:])
     end = start + filled(n)
     if options.products:
-        nearest = _scan_products(options, tree.memories, scratch, start, n, numeric, codes)
+        nearest = _scan_products(options, tree.memories, scratch, start, n, codes)
     else:
         nearest = _scan_differences(options, counts, tree.memories, tree.scorer, scratch, start, n, codes)
     for k in range(start + n, end):  # what fills up is further away than anything
@@ -110,7 +111,7 @@ def score_action(
             if options.has_action:
                 row = scratch.candidate[start + k]
                 score[k] += (
-                    dot(weights, memories.numeric[row], options.n_numeric, memories.codes[row])
+                    padded_dot(weights, memories.numeric[row], memories.codes[row])
                     + weights[options.n_inputs + actions[k]]
                 )
         _combine(actions, score, score, score, np.uint32(action), scorer.weight.dtype.type(0), most)
@@ -209,23 +210,20 @@ def _numeric_differences(
 
     The padding of the coordinates meets the weights that follow those of its action's block, but adds nothing.
     """
+    zero = query.dtype.type(0)
     for k in range(len(rows)):
         a = action[rows[k]]
-        theirs, crossed = numeric[rows[k]], w_xa[a * n_inputs : a * n_inputs + len(query)]
-        same = other = distance = query.dtype.type(0)
-        if signed:
-            for i in range(len(query)):
-                z = difference(query[i], theirs[i], signed)
-                same += z * (w_x[i] + crossed[i])
-                other += z * w_x[i] + theirs[i] * crossed[i]
-                distance += z * z
-        else:
-            for i in range(len(query)):
-                z = abs(query[i] - theirs[i])
-                same += z * (w_x[i] + crossed[i])
-                other += z * w_x[i] + abs(theirs[i]) * crossed[i]
-                distance += z * z
-        same_of[k], other_of[k], distance_of[k], actions[k] = same, other + w_a[a], distance, a
+        theirs, block = numeric[rows[k]], a * n_inputs
+        same, other, distance = full(zero), full(zero), full(zero)
+        for i in range(0, len(query), LANES):
+            x, y, w, crossed = load(query, i), load(theirs, i), load(w_x, i), load(w_xa, block + i)
+            z, size = absolute(x - y), absolute(y)
+            if signed:
+                z, size = where(nonzero(x), where(nonzero(y), z, x), y), y
+            same = same + z * (w + crossed)
+            other = other + (z * w + size * crossed)
+            distance = distance + z * z
+        same_of[k], other_of[k], distance_of[k], actions[k] = total(same), total(other) + w_a[a], total(distance), a
 
 
 @inline
@@ -309,34 +307,41 @@ def _own_share(
 
 
 @inner
-def _multiply(weight: np.ndarray, numeric: np.ndarray, codes: np.ndarray, image: np.ndarray) -> None:
-    """Multiply the query's x block with the ablation's weights: z = f f' is a matrix, but <w, z> = (f W) f'."""
-    n_all = len(image)
-    for k in range(n_all):
-        image[k] = 0
+def _multiply(weight: np.ndarray, n_all: int, numeric: np.ndarray, codes: np.ndarray, image: np.ndarray) -> None:
+    """Multiply the query's x block with the ablation's weights: z = f f' is a matrix, but <w, z> = (f W) f'.
+
+    The padding of the image meets the weights that follow, and is never read.
+    """
+    for k in range(0, len(image), LANES):
+        store(image, k, full(image.dtype.type(0)))
     for i in range(len(numeric)):
-        for k in range(n_all):
-            image[k] += numeric[i] * weight[i * n_all + k]
+        if numeric[i] != 0:
+            _add_row(weight, i * n_all, numeric[i], image)
     for j in range(len(codes)):
-        for k in range(n_all):
-            image[k] += weight[codes[j] * n_all + k]
+        _add_row(weight, codes[j] * n_all, image.dtype.type(1), image)
 
 
 @inner
-def _scan_products(
-    options: Any, memories: Memories, scratch: Scratch, start: int, n: int, numeric: np.ndarray, codes: np.ndarray
-) -> float:
+def _add_row(weight: np.ndarray, start: int, factor: float, image: np.ndarray) -> None:
+    for k in range(0, len(image), LANES):
+        store(image, k, load(image, k) + factor * load(weight, start + k))
+
+
+@inner
+def _scan_products(options: Any, memories: Memories, scratch: Scratch, start: int, n: int, codes: np.ndarray) -> float:
     """<w, z> with z = all products of the two keys' coordinates, the ablation's scorer; return the least distance."""
     nearest = scratch.image.dtype.type(np.inf)
     for k in range(start, start + n):
         row = scratch.candidate[k]
-        distance = scratch.image.dtype.type(0)
-        for i in range(len(numeric)):
-            z = numeric[i] - memories.numeric[row, i]
-            distance += z * z
+        theirs, their_codes = memories.numeric[row], memories.codes[row]
+        squares = full(scratch.image.dtype.type(0))
+        for i in range(0, len(theirs), LANES):
+            z = load(scratch.numeric, i) - load(theirs, i)
+            squares = squares + z * z
+        distance = total(squares)
         for j in range(len(codes)):
-            distance += np.float32(2 * (codes[j] != memories.codes[row, j]))
-        product = dot(scratch.image, memories.numeric[row], options.n_numeric, memories.codes[row])
+            distance += np.float32(2 * (codes[j] != their_codes[j]))
+        product = padded_dot(scratch.image, theirs, their_codes)
         if options.has_action:
             product += scratch.image[options.n_inputs + memories.action[row]]
         scratch.same[k] = scratch.other[k] = product

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from emt._kernels.lanes import LANES
 from emt._kernels.pages import sparse_zeros
 from emt._kernels.records import record, record_type
 from emt._kernels.vector import ROUND, lengthen
@@ -86,8 +87,8 @@ NODE = [
 ]
 
 #: A leaf is a list of pages. A page is PAGE rows that follow each other, so that a scan reads memory in a stream.
+#: Rows of numeric coordinates are padded with zeros to whole lanes.
 PAGE = 16
-LANES = 8  # rows of numeric coordinates are padded with zeros to whole vectors of the processor
 PAGES = [("leaf", "i4"), ("before", "i4"), ("after", "i4")]
 
 #: What a scan does not look at.
@@ -145,7 +146,10 @@ class Scratch(NamedTuple):
     own_levels: np.ndarray  # the query's own share of a score under each action: at its levels,
     own: np.ndarray  # and in all
     image: np.ndarray  # the query times the ablation's weights
-    z_index: np.ndarray  # the non-zero coordinates of a pair of keys
+    z_row: np.ndarray  # z of a pair of keys: rows of numeric coordinates,
+    row_start: np.ndarray  # the weights that they meet,
+    stake: np.ndarray  # and what these stake
+    z_index: np.ndarray  # all else that is not 0
     z_value: np.ndarray
     found: np.ndarray  # each action's leaf, then its memory
 
@@ -179,7 +183,8 @@ def allocate(options: TreeOptions, n_memories: int, n_pages: int = 0, n_nodes: i
     n_inputs, n_actions, n_weights = measure(options)
     products, real = options.scorer == "interaction", np.dtype(options.dtype)
     crossed = options.crossed and options.n_actions > 0 and not products
-    n_pair = (n_numeric + n_codes + 1) ** 2 if products else 2 + 3 * n_numeric + 4 * n_codes
+    n_key = n_numeric + n_codes + 1
+    n_rows, n_listed = (n_key, n_key * (n_codes + 1)) if products else (3, 2 + 4 * n_codes)
     n_pages = max(n_pages, 16 + n_memories // (PAGE - 4))  # most are not quite full
     n_nodes = max(n_nodes, 16 + 4 * n_memories // options.leaf_capacity)
     width = -(-n_numeric // LANES) * LANES
@@ -232,7 +237,7 @@ def allocate(options: TreeOptions, n_memories: int, n_pages: int = 0, n_nodes: i
         ),
         scorer=Scorer(
             weight=sparse_zeros((n_weights + LANES,), real),  # padding meets weights, too, but adds nothing
-            coin=sparse_zeros((5, n_weights if options.learning == "coin" else 0), real),
+            coin=sparse_zeros((5, n_weights + LANES if options.learning == "coin" else 0), real),
         ),
         scratch=Scratch(
             **candidate_room(n_pages, real),
@@ -240,9 +245,12 @@ def allocate(options: TreeOptions, n_memories: int, n_pages: int = 0, n_nodes: i
             at_codes=np.zeros((n_actions + 1, n_codes), real),
             own_levels=np.zeros(n_actions, real),
             own=np.zeros(n_actions, real),
-            image=np.zeros(n_inputs + n_actions, real),
-            z_index=np.zeros(n_pair, np.int64),
-            z_value=np.zeros(n_pair, real),
+            image=np.zeros(-(-(n_inputs + n_actions) // LANES) * LANES, real),
+            z_row=sparse_zeros((n_rows * width,), real),
+            row_start=np.zeros(n_rows, np.int64),
+            stake=sparse_zeros((n_rows * width,), np.float64),
+            z_index=np.zeros(n_listed, np.int64),
+            z_value=np.zeros(n_listed, real),
             found=np.zeros(n_actions, np.int32),
         ),
     )

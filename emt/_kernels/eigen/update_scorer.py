@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from emt._kernels.compile import inner
+from emt._kernels.compile import inline, inner
 from emt._kernels.eigen.predict_scorer import MAX_SCORE, argmin, difference
 from emt._kernels.eigen.state import Memories, Scorer, Scratch
+from emt._kernels.lanes import LANES, absolute, bits, full, greater, larger, load, nonzero, smaller, store, total, where
 from emt._kernels.rng import uniform
 from emt._kernels.vector import any_least, filled, least
 
@@ -56,26 +57,25 @@ def update_scorer(
         return False
     # The better of the two moves towards 0, the other towards 1.
     best_target = 1.0 if best_error > alternative_error else 0.0
-    index, z = scratch.z_index, scratch.z_value
     if options.coin:
         weight *= abs(best_error - alternative_error)
         first, second, target = best, alternative, best_target
         if uniform(counts) >= 0.5:  # the two updates come in random order
             first, second, target = alternative, best, 1 - best_target
-        n_z = _write_z(options, memories, scratch, first, numeric, codes, action)
-        _bet(counts, scorer, index[:n_z], z[:n_z], target, weight)
-        n_z = _write_z(options, memories, scratch, second, numeric, codes, action)
-        _bet(counts, scorer, index[:n_z], z[:n_z], 1 - target, weight)
+        rows, n_listed = _write_z(options, memories, scratch, first, numeric, codes, action)
+        _bet(counts, scorer, scratch, rows, n_listed, target, weight)
+        rows, n_listed = _write_z(options, memories, scratch, second, numeric, codes, action)
+        _bet(counts, scorer, scratch, rows, n_listed, 1 - target, weight)
     else:
         # One gradient of both terms of the loss: both scores are taken before either step.
         step = options.eta * weight
-        n_z = _write_z(options, memories, scratch, best, numeric, codes, action)
-        best_score = _score(scorer.weight, index[:n_z], z[:n_z])
-        n_z = _write_z(options, memories, scratch, alternative, numeric, codes, action)
-        alternative_score = _score(scorer.weight, index[:n_z], z[:n_z])
-        _descend(scorer.weight, index[:n_z], z[:n_z], alternative_score, 1 - best_target, step)
-        n_z = _write_z(options, memories, scratch, best, numeric, codes, action)
-        _descend(scorer.weight, index[:n_z], z[:n_z], best_score, best_target, step)
+        rows, n_listed = _write_z(options, memories, scratch, best, numeric, codes, action)
+        best_score = _score(scorer.weight, scratch, rows, n_listed)
+        rows, n_listed = _write_z(options, memories, scratch, alternative, numeric, codes, action)
+        alternative_score = _score(scorer.weight, scratch, rows, n_listed)
+        _descend(scorer.weight, scratch, rows, n_listed, alternative_score, 1 - best_target, step)
+        rows, n_listed = _write_z(options, memories, scratch, best, numeric, codes, action)
+        _descend(scorer.weight, scratch, rows, n_listed, best_score, best_target, step)
     counts.scorer_version += 1
     return True
 
@@ -110,56 +110,65 @@ def _write_z(
     numeric: np.ndarray,
     codes: np.ndarray,
     action: int,
-) -> int:
-    """Write the non-zero coordinates of z for the query and a candidate; return how many."""
-    index, z, memory = scratch.z_index, scratch.z_value, scratch.candidate[k]
+) -> tuple[int, int]:
+    """Write z for the query and a candidate: rows of neighbours, then a list; return how many of each.
+
+    A row is what numeric coordinates of the memory come to; what levels and actions come to is listed.
+    """
+    memory = scratch.candidate[k]
     n_inputs, has_action = options.n_inputs, options.has_action
     theirs = memories.action[memory]
     their_numeric, their_codes = memories.numeric[memory, : options.n_numeric], memories.codes[memory]
-    one = z.dtype.type(0) + np.float32(1)
+    one = scratch.z_value.dtype.type(1)
+    rows = n = 0
     if options.products:
-        n, n_all = 0, n_inputs + options.n_actions
+        n_all = n_inputs + options.n_actions
         for i in range(len(numeric)):
             if numeric[i] != 0:
-                n = _put_key(index, z, n, i * n_all, numeric[i], their_numeric, their_codes)
-                if has_action:
-                    n = _put(index, z, n, i * n_all + n_inputs + theirs, numeric[i])
+                rows, n = _put_key(options, scratch, rows, n, i * n_all, numeric[i], their_numeric, their_codes, theirs)
         for j in range(len(codes)):
-            n = _put_key(index, z, n, codes[j] * n_all, one, their_numeric, their_codes)
-            if has_action:
-                n = _put(index, z, n, codes[j] * n_all + n_inputs + theirs, one)
+            rows, n = _put_key(options, scratch, rows, n, codes[j] * n_all, one, their_numeric, their_codes, theirs)
         if has_action:
             row = (n_inputs + action) * n_all
-            n = _put_key(index, z, n, row, one, their_numeric, their_codes)
-            n = _put(index, z, n, row + n_inputs + theirs, one)
-        return n
+            rows, n = _put_key(options, scratch, rows, n, row, one, their_numeric, their_codes, theirs)
+        return rows, n
     blocks, signed = n_inputs + options.n_actions, options.signed
-    n = _put_differences(index, z, 0, 0, numeric, codes, their_numeric, their_codes, signed)
+    rows, n = _put_differences(scratch, rows, n, 0, numeric, codes, their_numeric, their_codes, signed)
     if theirs == action:
         if options.crossed:
             block = blocks + action * n_inputs
-            n = _put_differences(index, z, n, block, numeric, codes, their_numeric, their_codes, signed)
-        return n
-    n = _put(index, z, n, n_inputs + action, one)
-    n = _put(index, z, n, n_inputs + theirs, one)
+            rows, n = _put_differences(scratch, rows, n, block, numeric, codes, their_numeric, their_codes, signed)
+        return rows, n
+    n = _put(scratch, n, n_inputs + action, one)
+    n = _put(scratch, n, n_inputs + theirs, one)
     if options.crossed:  # nothing in common: all of the query's block and all of the memory's
-        n = _put_magnitudes(index, z, n, blocks + action * n_inputs, numeric, codes, signed)
-        n = _put_magnitudes(index, z, n, blocks + theirs * n_inputs, their_numeric, their_codes, signed)
-    return n
+        rows, n = _put_magnitudes(scratch, rows, n, blocks + action * n_inputs, numeric, codes, signed)
+        rows, n = _put_magnitudes(scratch, rows, n, blocks + theirs * n_inputs, their_numeric, their_codes, signed)
+    return rows, n
 
 
 @inner
-def _put(index: np.ndarray, z: np.ndarray, n: int, position: int, value: float) -> int:
-    if abs(value) < TINIEST:
-        return n
-    index[n], z[n] = position, value
+def _put(scratch: Scratch, n: int, position: int, value: float) -> int:
+    scratch.z_index[n], scratch.z_value[n] = position, value
     return n + 1
 
 
 @inner
+def _new_row(scratch: Scratch, rows: int, block: int) -> int:
+    """Begin a row of z for the weights from a position on; return where it is. What fills it up is 0 already."""
+    scratch.row_start[rows] = block
+    return rows * len(scratch.numeric)
+
+
+@inner
+def _unless_tiny(value: Any) -> Any:
+    return value if abs(value) >= TINIEST else np.float32(0)
+
+
+@inner
 def _put_differences(
-    index: np.ndarray,
-    z: np.ndarray,
+    scratch: Scratch,
+    rows: int,
     n: int,
     block: int,
     numeric: np.ndarray,
@@ -167,66 +176,81 @@ def _put_differences(
     their_numeric: np.ndarray,
     their_codes: np.ndarray,
     signed: bool,
-) -> int:
-    one = z.dtype.type(0) + np.float32(1)
+) -> tuple[int, int]:
+    one = scratch.z_value.dtype.type(1)
+    start = _new_row(scratch, rows, block)
     for i in range(len(numeric)):
-        n = _put(index, z, n, block + i, difference(numeric[i], their_numeric[i], signed))
+        scratch.z_row[start + i] = _unless_tiny(difference(numeric[i], their_numeric[i], signed))
     for j in range(len(codes)):
         if codes[j] != their_codes[j]:
-            n = _put(index, z, n, block + codes[j], one)
-            n = _put(index, z, n, block + their_codes[j], one)
-    return n
+            n = _put(scratch, n, block + codes[j], one)
+            n = _put(scratch, n, block + their_codes[j], one)
+    return rows + 1, n
 
 
 @inner
 def _put_magnitudes(
-    index: np.ndarray, z: np.ndarray, n: int, block: int, numeric: np.ndarray, codes: np.ndarray, signed: bool
-) -> int:
+    scratch: Scratch, rows: int, n: int, block: int, numeric: np.ndarray, codes: np.ndarray, signed: bool
+) -> tuple[int, int]:
+    start = _new_row(scratch, rows, block)
     for i in range(len(numeric)):
-        n = _put(index, z, n, block + i, numeric[i] if signed else abs(numeric[i]))
+        scratch.z_row[start + i] = _unless_tiny(numeric[i] if signed else abs(numeric[i]))
     for j in range(len(codes)):
-        n = _put(index, z, n, block + codes[j], z.dtype.type(0) + np.float32(1))
-    return n
+        n = _put(scratch, n, block + codes[j], scratch.z_value.dtype.type(1))
+    return rows + 1, n
 
 
 @inner
 def _put_key(
-    index: np.ndarray, z: np.ndarray, n: int, block: int, factor: float, numeric: np.ndarray, codes: np.ndarray
-) -> int:
+    options: Any,
+    scratch: Scratch,
+    rows: int,
+    n: int,
+    block: int,
+    factor: float,
+    numeric: np.ndarray,
+    codes: np.ndarray,
+    action: int,
+) -> tuple[int, int]:
+    start = _new_row(scratch, rows, block)
     for i in range(len(numeric)):
-        n = _put(index, z, n, block + i, factor * numeric[i])
-    for j in range(len(codes)):
-        n = _put(index, z, n, block + codes[j], factor)
-    return n
+        scratch.z_row[start + i] = _unless_tiny(factor * numeric[i])
+    if abs(factor) >= TINIEST:
+        for j in range(len(codes)):
+            n = _put(scratch, n, block + codes[j], factor)
+        if options.has_action:
+            n = _put(scratch, n, block + options.n_inputs + action, factor)
+    return rows + 1, n
 
 
 @inner
-def _bet(counts: Any, scorer: Scorer, index: np.ndarray, z: np.ndarray, target: float, weight: float) -> None:
+def _bet(counts: Any, scorer: Scorer, scratch: Scratch, rows: int, n: int, target: float, weight: float) -> None:
     """Learn that the pair's score should have been the target, by betting on each weight's gradient."""
-    if len(z) == 0:  # the same key: its score cannot change
-        return
     bet, turnover, max_z, wealth, max_slope = scorer.coin
-    prediction = norm = 0.0
-    for k in range(len(z)):
-        i = index[k]
-        greatest = max(max_z[i], abs(z[k]))
+    prediction, norm, any_z = _weigh_rows(scorer, scratch, rows)
+    for k in range(n):
+        i, z = scratch.z_index[k], scratch.z_value[k]
+        greatest = max(max_z[i], abs(z))
         most = max_slope[i] * greatest
         if most > 0:
-            prediction += _stake(wealth[i], turnover[i], bet[i], most) * z[k]
-        norm += (z[k] / greatest) ** 2
+            prediction += _stake(wealth[i], turnover[i], bet[i], most) * z
+        norm += (z / greatest) ** 2
+    if n == 0 and not any_z:  # the same key: its score cannot change
+        return
     counts.scale += weight * norm
     counts.scale_weight += weight
     shrink = counts.scale_weight / (counts.scale + 1e-6)  # one over the average norm
     prediction = min(max(prediction * shrink, 0.0), MAX_SCORE)
     slope = 2 * (prediction - target) * weight
-    for k in range(len(z)):
-        i = index[k]
-        max_z[i] = max(max_z[i], abs(z[k]))
+    _bet_rows(scorer, scratch, rows, slope, shrink)
+    for k in range(n):
+        i, z = scratch.z_index[k], scratch.z_value[k]
+        max_z[i] = max(max_z[i], abs(z))
         if abs(slope) > max_slope[i]:
             max_slope[i] = max(abs(slope), BETA)
         most = max_slope[i] * max_z[i]
         stake = _stake(wealth[i], turnover[i], bet[i], most) if most > 0 else 0.0
-        gradient = slope * z[k]
+        gradient = slope * z
         bet[i] -= gradient
         turnover[i] += abs(gradient)
         wealth[i] = min(wealth[i] - gradient * stake, GREATEST)
@@ -234,25 +258,93 @@ def _bet(counts: Any, scorer: Scorer, index: np.ndarray, z: np.ndarray, target: 
 
 
 @inner
-def _stake(wealth: float, turnover: float, bet: float, most: float) -> float:
+def _weigh_rows(scorer: Scorer, scratch: Scratch, rows: int) -> tuple[float, float, bool]:
+    """Return the rows' shares of the score and of the norm, and whether there is any z; keep each weight's stake."""
+    bet, turnover, max_z, wealth, max_slope = scorer.coin
+    width = len(scratch.numeric)
+    prediction, norm, any_z = full(0.0), full(0.0), 0
+    for r in range(rows):
+        for i in range(0, width, LANES):
+            z, at = load(scratch.z_row, r * width + i), scratch.row_start[r] + i
+            there = nonzero(z)
+            if bits(there) == 0:
+                continue
+            any_z = 1
+            greatest = larger(load(max_z, at), absolute(z))
+            most = load(max_slope, at) * greatest
+            stake = _stake(load(wealth, at), load(turnover, at), load(bet, at), most)
+            stake = where(there, where(greater(most, 0.0), stake, 0.0), 0.0)
+            store(scratch.stake, r * width + i, stake)
+            prediction = prediction + stake * z
+            share = where(there, z / greatest, z)
+            norm = norm + share * share
+    return total(prediction), total(norm), any_z != 0
+
+
+@inner
+def _bet_rows(scorer: Scorer, scratch: Scratch, rows: int, slope: float, shrink: float) -> None:
+    """Bet on the weights of the rows; where z is 0, all stays as it is."""
+    bet, turnover, max_z, wealth, max_slope = scorer.coin
+    width = len(scratch.numeric)
+    real = scorer.weight.dtype.type
+    steep = real(abs(slope))
+    for r in range(rows):
+        for i in range(0, width, LANES):
+            z, at = load(scratch.z_row, r * width + i), scratch.row_start[r] + i
+            there = nonzero(z)
+            if bits(there) == 0:
+                continue
+            stake = load(scratch.stake, r * width + i)
+            old_bet, old_turnover, old_wealth = load(bet, at), load(turnover, at), load(wealth, at)
+            greatest, steepest = larger(load(max_z, at), absolute(z)), load(max_slope, at)
+            if bits(greater(steep, steepest)) != 0:
+                steeper = where(greater(steep, steepest), max(steep, real(BETA)), steepest)
+                most = steeper * greatest
+                stake = _stake(old_wealth, old_turnover, old_bet, most)
+                stake = where(there, where(greater(most, 0.0), stake, 0.0), 0.0)
+                store(max_slope, at, where(there, steeper, steepest))
+            gradient = slope * z
+            store(max_z, at, greatest)
+            store(bet, at, old_bet - gradient)
+            store(turnover, at, old_turnover + absolute(gradient))
+            store(wealth, at, smaller(old_wealth - gradient * stake, GREATEST))
+            learned = larger(smaller(stake * shrink, GREATEST), -GREATEST)
+            store(scorer.weight, at, where(there, learned, load(scorer.weight, at)))
+
+
+@inline
+def _stake(wealth: Any, turnover: Any, bet: Any, most: Any) -> Any:
     return (ALPHA + wealth) * bet / (most * (most + turnover))
 
 
 @inner
-def _score(weight: np.ndarray, index: np.ndarray, z: np.ndarray) -> float:
-    total = 0.0
-    for k in range(len(z)):
-        total += weight[index[k]] * z[k]
+def _score(weight: np.ndarray, scratch: Scratch, rows: int, n: int) -> float:
+    total, width = 0.0, len(scratch.numeric)
+    for r in range(rows):
+        start = scratch.row_start[r]
+        for i in range(width):
+            total += weight[start + i] * scratch.z_row[r * width + i]
+    for k in range(n):
+        total += weight[scratch.z_index[k]] * scratch.z_value[k]
     return total
 
 
 @inner
-def _descend(weight: np.ndarray, index: np.ndarray, z: np.ndarray, score: float, target: float, step: float) -> None:
+def _descend(weight: np.ndarray, scratch: Scratch, rows: int, n: int, score: float, target: float, step: float) -> None:
     """Take one step of w <- w - eta dL/dw for L = (max(0, <w, z>) - target)^2; a clipped score has no slope."""
     if score <= 0:
         return
-    slope = 2 * step * (score - target)
-    for k in range(len(z)):
-        stepped = weight[index[k]] - slope * z[k]
-        if abs(stepped) < GREATEST:
-            weight[index[k]] = stepped
+    slope, width = 2 * step * (score - target), len(scratch.numeric)
+    for r in range(rows):
+        start = scratch.row_start[r]
+        for i in range(width):
+            _step(weight, start + i, slope * scratch.z_row[r * width + i])
+    for k in range(n):
+        _step(weight, scratch.z_index[k], slope * scratch.z_value[k])
+
+
+@inline
+def _step(weight: np.ndarray, i: int, gradient: float) -> None:
+    stepped = weight[i] - gradient
+    if abs(stepped) < GREATEST:
+        weight[i] = stepped

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from emt._kernels.contextual.lanes import (
+from emt._kernels.lanes import (
     absolute,
     bits,
     equal,
