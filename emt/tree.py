@@ -367,8 +367,8 @@ class EigenMemoryTree:
         """
         check_counts(1, k=k)
         rows, scores = nearest(self._tree, many_keys(self._options, X, categorical, action), k)
-        record = self._tree.memories.record
-        values, ids = record["value"][rows], record["id"][rows]
+        memories = self._tree.memories
+        values, ids = memories.value[rows], memories.record["id"][rows]
         return Neighbours(np.where(rows == NONE, np.nan, values), scores, np.where(rows == NONE, NONE, ids))
 
     def forget(
@@ -510,11 +510,11 @@ class EigenMemoryTree:
         if k == 1:
             rows, scores = np.full(len(keys.numeric), NONE), np.zeros(len(keys.numeric), self._options.dtype)
             query_keys(self._tree, keys, rows, scores)
-            return np.where(rows == NONE, 0.0, self._tree.memories.record["value"][rows])
+            return np.where(rows == NONE, 0.0, self._tree.memories.value[rows])
         rows, _ = nearest(self._tree, keys, k)
         there = rows != NONE
         use_memories(self._tree, rows[:, ::-1][there[:, ::-1]])
-        values = np.where(there, self._tree.memories.record["value"][rows], 0.0)
+        values = np.where(there, self._tree.memories.value[rows], 0.0)
         return np.asarray(values.sum(axis=1) / np.maximum(there.sum(axis=1), 1))
 
     def _memory(self, row: int) -> Memory:
@@ -523,6 +523,6 @@ class EigenMemoryTree:
             memories.numeric[row, : options.n_features].copy(),
             memories.codes[row] - self._offsets,
             int(memories.action[row]) if options.n_actions else None,
-            float(memories.record[row].value),
+            float(memories.value[row]),
             int(memories.record[row].id) if memories.record[row].id != NONE else None,
         )

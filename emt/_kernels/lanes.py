@@ -16,8 +16,8 @@ from numba import extending, types
 from numba.extending import models, overload, register_model
 
 __all__ = [
-    *("LANES", "absolute", "bits", "equal", "full", "greater", "larger"),
-    *("largest", "load", "nonzero", "smaller", "store", "total", "where"),
+    *("LANES", "absolute", "bits", "count", "equal", "first", "full", "greater", "larger"),
+    *("largest", "load", "nonzero", "root", "smaller", "smallest", "store", "total", "where"),
 ]
 
 LANES = 8
@@ -192,6 +192,33 @@ def bits(_: Any, condition: Any) -> Any:
     return types.int64(mask), code
 
 
+@intrinsic
+def count(_: Any, found: Any) -> Any:
+    """Return how many bits are 1."""
+    return types.int64(types.int64), lambda context, builder, signature, arguments: builder.ctpop(arguments[0])
+
+
+@intrinsic
+def first(_: Any, found: Any) -> Any:
+    """Return the place of the first bit that is 1."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.IntType(1)(0))
+
+    return types.int64(types.int64), code
+
+
+@intrinsic
+def root(_: Any, values: Any) -> Any:
+    """Return the square roots."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = _vector(values.kind)
+        return builder.call(builder.module.declare_intrinsic("llvm.sqrt", [kind]), arguments)
+
+    return values(values), code
+
+
 def _folded(builder: Any, vector: Any, fold: Any) -> Any:
     """Return what becomes of the eight when halves, quarters and pairs are folded."""
     n = LANES
@@ -211,6 +238,16 @@ def largest(_: Any, values: Any) -> Any:
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _folded(builder, arguments[0], lambda one, other: _chosen(builder, ">", one, other))
+
+    return values.kind(values), code
+
+
+@intrinsic
+def smallest(_: Any, values: Any) -> Any:
+    """Return the least of the eight."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _folded(builder, arguments[0], lambda one, other: _chosen(builder, "<", one, other))
 
     return values.kind(values), code
 

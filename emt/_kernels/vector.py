@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from emt._kernels.compile import inline, inner, inner_strict
-from emt._kernels.lanes import LANES, full, load, total
+from emt._kernels.lanes import LANES, bits, count, equal, first, full, load, smaller, smallest, total
 from emt._kernels.rng import uniform
 
 __all__ = [
@@ -111,23 +111,27 @@ def equal_keys(numeric: np.ndarray, codes: np.ndarray, their_numeric: np.ndarray
 
 @inner
 def least(values: np.ndarray) -> float:
-    """Return the least of many numbers."""
-    lowest = values[0]
-    for k in range(len(values)):
-        lowest = values[k] if values[k] < lowest else lowest
-    return lowest
+    """Return the least of many numbers, whole lanes of them."""
+    found = load(values, 0)
+    for k in range(LANES, len(values), LANES):
+        found = smaller(load(values, k), found)
+    return smallest(found)
 
 
 @inner
 def any_least(values: np.ndarray, lowest: float, stream: Any) -> int:
-    """Return the position of the least number; of several, any."""
-    n_tied = np.int32(0)
-    for k in range(len(values)):
-        n_tied = np.int32(n_tied + (np.int32(1) if values[k] == lowest else np.int32(0)))
-    skip = int(uniform(stream) * n_tied) if n_tied > 1 else 0
-    for k in range(len(values)):
-        if values[k] == lowest:
-            if skip == 0:
-                return k
-            skip -= 1
-    return len(values) - 1  # not a number
+    """Return the position of the least of many numbers, whole lanes of them; of several, any."""
+    n_tied, position = 0, len(values) - 1  # what is not a number equals nothing
+    for k in range(0, len(values), LANES):
+        here = bits(equal(load(values, k), lowest))
+        if here != 0:
+            position = k + first(here) if n_tied == 0 else position
+            n_tied += count(here)
+    if n_tied > 1:
+        skip = int(uniform(stream) * n_tied)
+        for k in range(position, len(values)):
+            if values[k] == lowest:
+                if skip == 0:
+                    return k
+                skip -= 1
+    return position

@@ -48,7 +48,8 @@ class AuditedEMT(EMT):
         """Return the probability of each action, and count where exact search would have answered better."""
         probabilities = super().predict(context, n_actions)
         if self._n_contexts % self.every == 0:
-            audit(self._bandit.memory, *self._taken(context), self._bandit.answers, self._tally)
+            found = np.empty((n_actions, 3))
+            audit(self._bandit.memory, *self._taken(context), self._bandit.answers, found, self._tally)
         self._n_contexts += 1
         return probabilities
 

@@ -59,10 +59,10 @@ def move(counts: Any, memories: Memories, source: int, target: int) -> None:
     for j in range(memories.codes.shape[1]):
         memories.codes[target, j] = memories.codes[source, j]
     memories.action[target], memories.square[target] = memories.action[source], memories.square[source]
-    memories.own_levels[target] = memories.own_levels[source]
+    memories.value[target] = memories.value[source]
     record = memories.record
     new, old = record[target], record[source]
-    new.value, new.id, new.serial, new.own_version = old.value, old.id, old.serial, old.own_version
+    new.id, new.serial = old.id, old.serial
     new.newer, new.older = old.newer, old.older
     if old.newer == NONE:
         counts.newest = target
@@ -76,12 +76,13 @@ def move(counts: Any, memories: Memories, source: int, target: int) -> None:
 
 @inline
 def list_rows(nodes: Nodes, leaf: int, rows: np.ndarray) -> int:
-    """Write down the rows of a leaf's memories; return how many."""
+    """Write down the rows of a leaf's memories; return how many. A last page that is not full is written whole."""
     n = nodes.node[leaf].size
     page = nodes.node[leaf].first_page
     for k in range(0, n, PAGE):
-        for i in range(min(PAGE, n - k)):
-            rows[k + i] = page * PAGE + i
+        whole, first = rows[k : k + PAGE], np.uint32(page * PAGE)
+        for i in range(PAGE):
+            whole[i] = first + np.uint32(i)
         page = nodes.page[page].after
     return n
 

@@ -15,7 +15,7 @@ from emt._kernels.eigen.split import split_leaf
 from emt._kernels.eigen.state import FIRST, LAST, NONE, PAGE, Memories, Tree, grow_tree
 from emt._kernels.eigen.update_scorer import update_scorer
 from emt._kernels.parts import ask, begin, grow, has_room, learn
-from emt._kernels.vector import filled, least, squared_norm
+from emt._kernels.vector import ROUND, filled, least, squared_norm
 
 __all__ = ["Keys", "ask_tree", "learn_keys", "make_room", "observe", "query_keys"]
 
@@ -110,7 +110,7 @@ def ask_tree(tree: Tree, observer: Any, numeric: np.ndarray, codes: np.ndarray, 
                 score_action(options, memories, tree.scorer, scratch, start, n, b)
                 found[b] = scratch.candidate[argmin(counts, memories.record, scratch, start, n)]
     for a in range(options.n_actions):
-        answers[a, 0] = memories.record[found[a]].value
+        answers[a, 0] = memories.value[found[a]]
         if options.touches:
             touch(counts, memories.record, found[a])
 
@@ -152,13 +152,13 @@ def _learn(
             return
         if known and options.duplicates == LAST:
             old = scratch.candidate[argmin(counts, memories.record, scratch, start, n)]
-            memories.record[old].value, memories.record[old].id = value, identifier
+            _answer(memories, old, value, identifier)
             touch(counts, memories.record, old)
             return
     row = attach(counts, tree.nodes.node, tree.nodes.page, leaf)
     _store(memories, row, numeric, codes, action)
-    memories.record[row].value, memories.record[row].id = value, identifier
-    memories.record[row].serial, memories.record[row].own_version = counts.serial, 0
+    _answer(memories, row, value, identifier)
+    memories.record[row].serial = counts.serial
     counts.memories += 1
     counts.serial += 1
     enlist(counts, memories.record, row)
@@ -177,11 +177,23 @@ def _store(memories: Memories, row: int, numeric: np.ndarray, codes: np.ndarray,
     memories.square[row] = squared_norm(numeric, len(codes))
 
 
+@inner
+def _answer(memories: Memories, row: int, value: float, identifier: int) -> None:
+    memories.value[row], memories.record[row].id = value, identifier
+
+
 @has_room.of(Tree)
 def tree_has_room(tree: Tree) -> bool:
-    """Tell whether one `learn` has all it may need: two nodes, and pages to copy the largest leaf into two."""
-    free, pages = tree.counts.free_node, tree.counts.largest // PAGE + 4
-    return tree.counts.free_pages >= pages and free != NONE and tree.nodes.node[free].left != NONE
+    """Tell whether one question and one `learn` have all they may need.
+
+    That is two nodes, pages to copy the largest leaf into two, and room for the candidates of every action's leaf.
+    """
+    counts, free = tree.counts, tree.counts.free_node
+    of_leaf = (counts.largest + ROUND) // ROUND * ROUND
+    candidates = min(tree.options.n_actions * of_leaf, counts.memories + ROUND * (counts.leaves + 1))
+    has_pages = counts.free_pages >= counts.largest // PAGE + 4
+    has_nodes = free != NONE and tree.nodes.node[free].left != NONE
+    return has_pages and has_nodes and len(tree.scratch.candidate) >= candidates
 
 
 grow.register(Tree)(grow_tree)

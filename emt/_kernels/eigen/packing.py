@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from emt._kernels.eigen.state import NONE, PAGE, Memories, Nodes, Tree, allocate, measure
+from emt._kernels.eigen.state import NONE, PAGE, Memories, Nodes, Tree, allocate, measure, sum_levels
 from emt._kernels.parts import pack
 from emt._kernels.vector import offsets
 from emt.options import GREATEST, TreeOptions
@@ -47,7 +47,7 @@ def pack_tree(tree: Tree) -> dict[str, np.ndarray]:
         "codes": memories.codes[rows],
         "action": memories.action[rows],
         "square": memories.square[rows],
-        "value": memories.record["value"][rows],
+        "value": memories.value[rows],
         "id": memories.record["id"][rows],
         "stored": np.argsort(memories.record["serial"][rows]),
         "used": packed[_order_of_use(memories, int(counts.oldest))],
@@ -82,6 +82,7 @@ def unpack(options: TreeOptions, arrays: dict[str, np.ndarray]) -> Tree:
     counts.rng = arrays["stream"][0]
     tree.scorer.weight[: tree.options.n_weights] = arrays["weight"]
     tree.scorer.coin[:, : arrays["coin"].shape[1]] = arrays["coin"]
+    sum_levels(tree)
     return tree
 
 
@@ -144,7 +145,7 @@ def _put_memories(memories: Memories, arrays: dict[str, np.ndarray], rows: np.nd
     memories.codes[rows], memories.action[rows] = arrays["codes"], arrays["action"]
     memories.square[rows] = arrays["square"]
     record, used = memories.record, rows[arrays["used"]]
-    record["value"][rows], record["id"][rows] = arrays["value"], arrays["id"]
+    memories.value[rows], record["id"][rows] = arrays["value"], arrays["id"]
     record["serial"][rows[arrays["stored"]]] = np.arange(len(rows))
     record["older"][used[:1]] = record["newer"][used[-1:]] = NONE
     record["older"][used[1:]], record["newer"][used[:-1]] = used[:-1], used[1:]

@@ -7,8 +7,9 @@ x block and, by the same amounts, in that action's xa block; a memory of another
 action indicators and in all of both xa blocks. One pass over a memory therefore gives its score for *every* action the
 query may have: ``same`` and ``other``.
 
-The levels of a categorical column need no look-up per memory either: the weights at the query's levels plus those at
-the memory's, less twice those at the levels they share. The memory's sum changes only with the weights, and is kept.
+The levels of a categorical column need one look-up per memory: the weights at the query's levels plus those at the
+memory's, less twice those at the levels they share. Each action has a table of what a level comes to, in the x block and
+in its own xa block together.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from emt._kernels.compile import inline, inner
 from emt._kernels.eigen.leaf import list_rows
-from emt._kernels.eigen.state import Memories, Scorer, Scratch, Tree
+from emt._kernels.eigen.state import PAGE, Memories, Scorer, Scratch, Tree
 from emt._kernels.lanes import LANES, absolute, full, load, nonzero, store, total, where
 from emt._kernels.vector import any_least, equal_keys, filled, least, padded_dot, squared_norm
 
@@ -62,24 +63,21 @@ def scan(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndarray) -> int:
     node = tree.nodes.node[leaf]
     if node.scanned == counts.question:
         return node.start
-    start = counts.scanned
-    n = list_rows(tree.nodes, leaf, scratch.candidate[start:])
-    end = start + filled(n)
-    if options.products:
-        nearest = _scan_products(options, tree.memories, scratch, start, n, codes)
-    else:
-        nearest = _scan_differences(options, counts, tree.memories, tree.scorer, scratch, start, n, codes)
+    start, end = counts.scanned, counts.scanned + filled(node.size)
+    n = list_rows(tree.nodes, leaf, scratch.candidate[start:end])
+    _copy_pages(tree.memories, scratch, start, n, squared_norm(numeric, len(codes)))
     for k in range(start + n, end):  # what fills up is further away than anything
         scratch.candidate[k] = scratch.action[k] = 0
-        scratch.distance[k] = 0
-        scratch.same[k] = scratch.other[k] = np.inf
-    distance, far = scratch.distance[start:end], scratch.far[start:end]
+        scratch.distance[k] = scratch.same[k] = scratch.other[k] = np.inf
+    if options.products:
+        _scan_products(options, tree.memories, scratch, start, n, codes)
+    else:
+        _scan_differences(options, tree.memories, tree.scorer, scratch, start, n, codes)
+    distance = scratch.distance[start:end]
+    nearest = least(distance)
     if options.initial:
-        query_square = squared_norm(numeric, len(codes))
-        for k in range(end - start):
-            far[k] = query_square + tree.memories.square[scratch.candidate[start + k]]
-        same, other, near = scratch.same[start:end], scratch.other[start:end], scratch.near[start:end]
-        _add_initial(distance, near, far, same, other, options.crossed)
+        same, other = scratch.same[start:end], scratch.other[start:end]
+        _add_initial(distance, scratch.near[start:end], scratch.far[start:end], same, other, options.crossed)
     # Squares of tiny differences vanish, so a distance of zero is only a hint.
     if nearest < 1e-12 and options.exact:
         for k in range(start, start + n):
@@ -89,6 +87,18 @@ def scan(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndarray) -> int:
     node.start, node.scanned = start, counts.question
     counts.scanned = end
     return start
+
+
+@inner
+def _copy_pages(memories: Memories, scratch: Scratch, start: int, n: int, query_square: float) -> None:
+    """Put each candidate's action, and its squared norm and the query's together, beside each other."""
+    for k in range(start, start + n, PAGE):
+        row = scratch.candidate[k]
+        action, square = memories.action[row : row + PAGE], memories.square[row : row + PAGE]
+        actions, far = scratch.action[k : k + PAGE], scratch.far[k : k + PAGE]
+        for i in range(PAGE):
+            actions[i] = action[i]
+            far[i] = query_square + square[i]
 
 
 @inline
@@ -158,22 +168,13 @@ def _combine(
 
 @inline
 def _scan_differences(
-    options: Any,
-    counts: Any,
-    memories: Memories,
-    scorer: Scorer,
-    scratch: Scratch,
-    start: int,
-    n: int,
-    codes: np.ndarray,
-) -> float:
-    """<w, z> with z = |f - f'|, the self-consistent scorer; return the least squared distance."""
-    n_inputs, n_actions = options.n_inputs, options.n_actions
-    end = start + n
+    options: Any, memories: Memories, scorer: Scorer, scratch: Scratch, start: int, n: int, codes: np.ndarray
+) -> None:
+    """<w, z> with z = |f - f'|, the self-consistent scorer."""
+    n_inputs, n_actions, end = options.n_inputs, options.n_actions, start + n
     _numeric_differences(
         scratch.numeric,
         memories.numeric,
-        memories.action,
         scorer.weight,
         scorer.weight[n_inputs : n_inputs + n_actions],
         scorer.weight[n_inputs + n_actions :],
@@ -186,15 +187,13 @@ def _scan_differences(
         scratch.distance[start:end],
     )
     if len(codes):
-        _level_differences(options, counts, memories, scorer.weight, scratch, start, n, codes)
-    return least(scratch.distance[start:end])
+        _level_differences(memories.codes, scorer, scratch, start, end, codes)
 
 
 @inner
 def _numeric_differences(
     query: np.ndarray,
     numeric: np.ndarray,
-    action: np.ndarray,
     w_x: np.ndarray,
     w_a: np.ndarray,
     w_xa: np.ndarray,
@@ -210,65 +209,54 @@ def _numeric_differences(
 
     The padding of the coordinates meets the weights that follow those of its action's block, but adds nothing.
     """
-    zero = query.dtype.type(0)
+    zero, width = query.dtype.type(0), len(query)
     for k in range(len(rows)):
-        a = action[rows[k]]
-        theirs, block = numeric[rows[k]], a * n_inputs
+        a = np.int64(actions[k])
+        row, block = np.int64(rows[k]) * width, a * n_inputs
         same, other, distance = full(zero), full(zero), full(zero)
-        for i in range(0, len(query), LANES):
-            x, y, w, crossed = load(query, i), load(theirs, i), load(w_x, i), load(w_xa, block + i)
-            z, size = absolute(x - y), absolute(y)
-            if signed:
-                z, size = where(nonzero(x), where(nonzero(y), z, x), y), y
+        for i in range(0, width, LANES):
+            x, y, w, crossed = load(query, i), load(numeric, row + i), load(w_x, i), load(w_xa, block + i)
+            z, size = differences(x, y, signed), y if signed else absolute(y)
             same = same + z * (w + crossed)
             other = other + (z * w + size * crossed)
             distance = distance + z * z
-        same_of[k], other_of[k], distance_of[k], actions[k] = total(same), total(other) + w_a[a], total(distance), a
+        same_of[k], other_of[k], distance_of[k] = total(same), total(other) + w_a[a], total(distance)
 
 
 @inline
-def difference(x: float, theirs: float, signed: bool) -> float:
-    """Return a coordinate of z: |x - x'|; one that only one key has (the other's is 0) may keep its sign."""
-    return x + theirs if signed and (x == 0 or theirs == 0) else abs(x - theirs)
+def differences(x: Any, theirs: Any, signed: bool) -> Any:
+    """Return lanes of z: |x - x'|; a coordinate that only one key has (the other's is 0) may keep its sign."""
+    z = absolute(x - theirs)
+    if signed:
+        z = where(nonzero(x), where(nonzero(theirs), z, x), theirs)
+    return z
 
 
 @inner
 def _level_differences(
-    options: Any,
-    counts: Any,
-    memories: Memories,
-    weight: np.ndarray,
-    scratch: Scratch,
-    start: int,
-    n: int,
-    codes: np.ndarray,
+    codes_of: np.ndarray, scorer: Scorer, scratch: Scratch, start: int, end: int, codes: np.ndarray
 ) -> None:
     """Add each memory's share of the categorical columns."""
-    query_x, n_codes = weight.dtype.type(0), len(codes)
+    query_x, n_codes = scorer.weight.dtype.type(0), len(codes)
     for j in range(n_codes):
         query_x += scratch.at_codes[0, j]
-    for k in range(start, start + n):
-        row, action = scratch.candidate[k], scratch.action[k]
-        if memories.record[row].own_version != counts.scorer_version:
-            block = options.n_inputs + options.n_actions + action * options.n_inputs
-            w_x, w_xa = weight[: options.n_inputs], weight[block : block + options.n_inputs]
-            memories.own_levels[row] = _at_levels(memories.codes[row], w_x, w_xa)
-            memories.record[row].own_version = counts.scorer_version
+    for k in range(start, end):
+        action, theirs = scratch.action[k], codes_of[scratch.candidate[k]]
         shared_x, shared_xa, n_shared = _shared_levels(
-            codes, memories.codes[row], scratch.at_codes[0], scratch.at_codes[action + 1]
+            codes, theirs, scratch.at_codes[0], scratch.at_codes[action + np.uint32(1)]
         )
-        in_x = query_x - (shared_x + shared_x) + memories.own_levels[row]
+        in_x = query_x - (shared_x + shared_x) + _at_levels(theirs, scorer.level[action])
         scratch.same[k] += in_x + scratch.own_levels[action] - (shared_xa + shared_xa)
         scratch.other[k] += in_x
         scratch.distance[k] += np.float32(2 * (n_codes - n_shared))
 
 
 @inner
-def _at_levels(codes: np.ndarray, w_x: np.ndarray, w_xa: np.ndarray) -> float:
+def _at_levels(codes: np.ndarray, level: np.ndarray) -> float:
     """Return the sum of the weights at a memory's levels, in the x block and in its own xa block."""
-    total = w_x.dtype.type(0)
+    total = level.dtype.type(0)
     for j in range(len(codes)):
-        total += w_x[codes[j]] + w_xa[codes[j]]
+        total += level[np.uint32(codes[j])]
     return total
 
 
@@ -328,9 +316,8 @@ def _add_row(weight: np.ndarray, start: int, factor: float, image: np.ndarray) -
 
 
 @inner
-def _scan_products(options: Any, memories: Memories, scratch: Scratch, start: int, n: int, codes: np.ndarray) -> float:
-    """<w, z> with z = all products of the two keys' coordinates, the ablation's scorer; return the least distance."""
-    nearest = scratch.image.dtype.type(np.inf)
+def _scan_products(options: Any, memories: Memories, scratch: Scratch, start: int, n: int, codes: np.ndarray) -> None:
+    """<w, z> with z = all products of the two keys' coordinates, the ablation's scorer."""
     for k in range(start, start + n):
         row = scratch.candidate[k]
         theirs, their_codes = memories.numeric[row], memories.codes[row]
@@ -346,9 +333,6 @@ def _scan_products(options: Any, memories: Memories, scratch: Scratch, start: in
             product += scratch.image[options.n_inputs + memories.action[row]]
         scratch.same[k] = scratch.other[k] = product
         scratch.distance[k] = distance
-        scratch.action[k] = memories.action[row]
-        nearest = min(nearest, distance)
-    return nearest
 
 
 @inline

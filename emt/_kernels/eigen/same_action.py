@@ -65,14 +65,15 @@ def ask_neighbours(memory: SameAction, numeric: np.ndarray, codes: np.ndarray, a
 @observe.of(Nearest)
 def observe_leaf(nearest: Nearest, tree: Tree, start: int, n: int, pending: int) -> None:
     """Offer a leaf's memories of its actions, each as it is scored for its own."""
-    options, scratch, record, found = tree.options, tree.scratch, tree.memories.record, tree.scratch.found
+    options, scratch, found = tree.options, tree.scratch, tree.scratch.found
+    value, record = tree.memories.value, tree.memories.record
     actions, rows = scratch.action[start : start + n], scratch.candidate[start : start + n]
     if not options.products:
         same, most = scratch.same[start : start + n], MAX_SCORE if options.initial else np.inf
         for k in range(n):
             score = _clipped(same[k], most)
             if score <= nearest.limit[actions[k]] and found[actions[k]] == pending:
-                offer(nearest, actions[k], score, record[rows[k]].value, record[rows[k]].serial)
+                offer(nearest, actions[k], score, value[rows[k]], record[rows[k]].serial)
         return
     for a in range(options.n_actions):  # the ablation's scores have no part that all actions share
         if found[a] == pending:
@@ -80,7 +81,7 @@ def observe_leaf(nearest: Nearest, tree: Tree, start: int, n: int, pending: int)
             for k in range(n):
                 score = _clipped(scratch.score[start + k], np.inf)
                 if actions[k] == np.uint32(a) and score <= nearest.limit[a]:
-                    offer(nearest, a, score, record[rows[k]].value, record[rows[k]].serial)
+                    offer(nearest, a, score, value[rows[k]], record[rows[k]].serial)
 
 
 @inline

@@ -10,7 +10,7 @@ from emt._kernels.compile import inner, inner_new
 from emt._kernels.eigen.leaf import attach, free_page, list_rows, move
 from emt._kernels.eigen.oja import random_direction, top_eigen
 from emt._kernels.eigen.route import goes_left
-from emt._kernels.eigen.state import NONE, Memories, Nodes
+from emt._kernels.eigen.state import NONE, PAGE, Memories, Nodes
 from emt._kernels.vector import equal_keys, ordered_dot
 
 __all__ = ["split_leaf"]
@@ -26,8 +26,8 @@ def split_leaf(options: Any, counts: Any, memories: Memories, nodes: Nodes, leaf
     n = nodes.node[leaf].size
     if n < options.leaf_limit:
         return
-    rows = np.empty(n, np.uint32)
-    list_rows(nodes, leaf, rows)
+    rows = np.empty(n + PAGE, np.uint32)
+    rows = rows[: list_rows(nodes, leaf, rows)]
     if _all_equal(memories.numeric, memories.codes, memories.action, rows):
         return
     # router <- TopEigen(M)

@@ -63,7 +63,6 @@ COUNTS = [
     ("free_page", "i8"),  # heads of the lists of free pages and nodes, and how many pages there are
     ("free_pages", "i8"),
     ("free_node", "i8"),
-    ("scorer_version", "i8"),
     ("question", "i8"),  # number of the query at hand: what was worked out for another is out of date
     ("scanned", "i8"),  # candidates that the query at hand has scanned
     ("scale", "f8"),  # coin betting's sums of normalised squared norms and of weights
@@ -91,14 +90,12 @@ NODE = [
 PAGE = 16
 PAGES = [("leaf", "i4"), ("before", "i4"), ("after", "i4")]
 
-#: What a scan does not look at.
+#: What neither a scan nor learning looks at.
 RECORD = [
-    ("value", "f8"),
     ("serial", "i8"),
+    ("id", "i8"),  # given by who learned it, or NONE
     ("newer", "i4"),  # neighbours in the order of use
     ("older", "i4"),
-    ("own_version", "i8"),
-    ("id", "i8"),  # given by who learned it, or NONE
 ]
 
 
@@ -109,7 +106,7 @@ class Memories(NamedTuple):
     codes: np.ndarray
     action: np.ndarray
     square: np.ndarray  # squared norm of the x block
-    own_levels: np.ndarray  # sum of the scorer's weights at the memory's levels, as of the record's own_version
+    value: np.ndarray
     record: np.ndarray
 
 
@@ -122,10 +119,14 @@ class Nodes(NamedTuple):
 
 
 class Scorer(NamedTuple):
-    """The scorer's w, and what coin betting keeps beside each weight, one row per sum."""
+    """The scorer's w, and what coin betting keeps beside each weight, one row per sum.
+
+    ``level`` has a row per action: at each level, its weight in the x block plus that in the action's xa block.
+    """
 
     weight: np.ndarray
     coin: np.ndarray
+    level: np.ndarray
 
 
 class Scratch(NamedTuple):
@@ -140,17 +141,18 @@ class Scratch(NamedTuple):
     other: np.ndarray  # its score for any other action, less the query's own share
     score: np.ndarray
     rank: np.ndarray
-    error: np.ndarray  # how far its value is from the one to be learned
+    error: np.ndarray  # how far its value is from the one to be learned; for one leaf
     numeric: np.ndarray  # the query's numeric coordinates, padded
     at_codes: np.ndarray  # weights at the query's codes: x block, then each action's xa block
     own_levels: np.ndarray  # the query's own share of a score under each action: at its levels,
     own: np.ndarray  # and in all
     image: np.ndarray  # the query times the ablation's weights
-    z_row: np.ndarray  # z of a pair of keys: rows of numeric coordinates,
-    row_start: np.ndarray  # the weights that they meet,
-    stake: np.ndarray  # and what these stake
-    z_index: np.ndarray  # all else that is not 0
-    z_value: np.ndarray
+    group: np.ndarray  # z of a pair of keys, in groups of rows and lanes: the first and last of both,
+    row_start: np.ndarray  # where a row's weights start,
+    row_factor: np.ndarray  # and what its lanes are multiplied with;
+    lane_start: np.ndarray  # where a lane is in a row,
+    lane: np.ndarray  # its numbers,
+    stake: np.ndarray  # and what their weights stake
     found: np.ndarray  # each action's leaf, then its memory
 
 
@@ -184,10 +186,11 @@ def allocate(options: TreeOptions, n_memories: int, n_pages: int = 0, n_nodes: i
     products, real = options.scorer == "interaction", np.dtype(options.dtype)
     crossed = options.crossed and options.n_actions > 0 and not products
     n_key = n_numeric + n_codes + 1
-    n_rows, n_listed = (n_key, n_key * (n_codes + 1)) if products else (3, 2 + 4 * n_codes)
     n_pages = max(n_pages, 16 + n_memories // (PAGE - 4))  # most are not quite full
     n_nodes = max(n_nodes, 16 + 4 * n_memories // options.leaf_capacity)
     width = -(-n_numeric // LANES) * LANES
+    # All of one key times all of the other; or differences, and both keys, beside each other
+    n_rows, n_lanes = (n_key, width // LANES + n_codes + 1) if products else (5, 3 * width // LANES + 4 * n_codes + 1)
     tree = Tree(
         options=record(
             OPTIONS,
@@ -219,7 +222,6 @@ def allocate(options: TreeOptions, n_memories: int, n_pages: int = 0, n_nodes: i
             oldest=NONE,
             free_pages=n_pages,
             free_node=1,
-            scorer_version=1,
             rng=options.seed % 2**64,
         ),
         memories=Memories(
@@ -227,7 +229,7 @@ def allocate(options: TreeOptions, n_memories: int, n_pages: int = 0, n_nodes: i
             codes=np.zeros((n_pages * PAGE, n_codes), np.int32),
             action=np.zeros(n_pages * PAGE, np.uint32),
             square=np.zeros(n_pages * PAGE, real),
-            own_levels=np.zeros(n_pages * PAGE, real),
+            value=np.zeros(n_pages * PAGE),
             record=np.zeros(n_pages * PAGE, record_type(RECORD)),
         ),
         nodes=Nodes(
@@ -238,19 +240,21 @@ def allocate(options: TreeOptions, n_memories: int, n_pages: int = 0, n_nodes: i
         scorer=Scorer(
             weight=sparse_zeros((n_weights + LANES,), real),  # padding meets weights, too, but adds nothing
             coin=sparse_zeros((5, n_weights + LANES if options.learning == "coin" else 0), real),
+            level=sparse_zeros((n_actions, n_inputs if n_codes and not products else 0), real),
         ),
         scratch=Scratch(
-            **candidate_room(n_pages, real),
+            **candidate_room(n_actions * -(-(min(options.leaf_capacity, n_memories) + 1) // ROUND) * ROUND, real),
             numeric=np.zeros(width, real),
             at_codes=np.zeros((n_actions + 1, n_codes), real),
             own_levels=np.zeros(n_actions, real),
             own=np.zeros(n_actions, real),
             image=np.zeros(-(-(n_inputs + n_actions) // LANES) * LANES, real),
-            z_row=sparse_zeros((n_rows * width,), real),
+            group=np.zeros((4, 4), np.int64),
             row_start=np.zeros(n_rows, np.int64),
-            stake=sparse_zeros((n_rows * width,), np.float64),
-            z_index=np.zeros(n_listed, np.int64),
-            z_value=np.zeros(n_listed, real),
+            row_factor=np.zeros(n_rows, real),
+            lane_start=np.zeros(n_lanes, np.int64),
+            lane=np.zeros(n_lanes * LANES, real),
+            stake=sparse_zeros(((n_rows * n_lanes if products else 2 * n_lanes + 2) * LANES,), real),
             found=np.zeros(n_actions, np.int32),
         ),
     )
@@ -258,15 +262,23 @@ def allocate(options: TreeOptions, n_memories: int, n_pages: int = 0, n_nodes: i
         # Algorithm 1: w is a random vector. Non-negative, so that it starts as a measure of unlikeness.
         n_seen = n_weights if products or crossed else n_inputs + n_actions
         tree.scorer.weight[:n_seen] = np.random.default_rng(options.seed % 2**64).random(n_seen)
+        sum_levels(tree)
     chain(tree.nodes.page["after"], NONE)
     chain(tree.nodes.node["left"], NONE)
     tree.nodes.node[0] = (NONE, NONE, NONE, NONE, NONE, 0, 0, 0, 0, 0, 0)
     return tree
 
 
-def candidate_room(n_pages: int, real: np.dtype[Any]) -> dict[str, np.ndarray]:
-    """Return room for the candidates of any leaves of so many pages: filled up, a page may take two."""
-    n = n_pages * max(PAGE, ROUND)
+def sum_levels(tree: Tree) -> None:
+    """Work the sums of the scorer's weights at levels out anew."""
+    if tree.scorer.level.size:
+        n_actions, n_inputs = tree.scorer.level.shape
+        in_x, in_xa = tree.scorer.weight[:n_inputs], tree.scorer.weight[n_inputs + n_actions : tree.options.n_weights]
+        tree.scorer.level[:] = in_x + in_xa.reshape(n_actions, n_inputs)
+
+
+def candidate_room(n: int, real: np.dtype[Any]) -> dict[str, np.ndarray]:
+    """Return room for so many candidates."""
     numbers = ("distance", "near", "far", "same", "other", "score", "rank")
     return {
         "candidate": np.zeros(n, np.uint32),
@@ -277,7 +289,7 @@ def candidate_room(n_pages: int, real: np.dtype[Any]) -> dict[str, np.ndarray]:
 
 
 def grow_tree(tree: Tree) -> Tree:
-    """Return the tree with twice the pages, or twice the nodes if those are what it lacks."""
+    """Return the tree with twice the nodes, pages or candidates, whichever it lacks first."""
     nodes, free = tree.nodes, tree.counts["free_node"]
     if free == NONE or nodes.node[free]["left"] == NONE:
         old = len(nodes.node)
@@ -285,6 +297,9 @@ def grow_tree(tree: Tree) -> Tree:
         chain(nodes.node["left"][old:], free, old)
         tree.counts["free_node"] = old
         return tree._replace(nodes=nodes)
+    if tree.counts["free_pages"] > tree.counts["largest"] // PAGE + 3:
+        room = candidate_room(2 * len(tree.scratch.candidate), tree.scratch.score.dtype)
+        return tree._replace(scratch=tree.scratch._replace(**room))
     old = len(nodes.page)
     nodes = nodes._replace(page=lengthen(nodes.page, 2 * old))
     chain(nodes.page["after"][old:], tree.counts["free_page"], old)
@@ -293,7 +308,6 @@ def grow_tree(tree: Tree) -> Tree:
     return tree._replace(
         nodes=nodes,
         memories=Memories(*(lengthen(array, 2 * old * PAGE) for array in tree.memories)),
-        scratch=tree.scratch._replace(**candidate_room(2 * old, tree.scratch.score.dtype)),
     )
 
 

@@ -8,6 +8,10 @@ target t and importance h, with g = 2 (prediction - t) h the slope of the loss,
     bet_i <- bet_i - g z_i,    turnover_i <- turnover_i + |g z_i|,    wealth_i <- wealth_i - g z_i stake_i
 
 where scale is the average over all updates of the squared norm of z, each z_i in units of its greatest so far.
+
+z is kept in groups of *rows* and *lanes*: eight neighbouring numbers each, of which not all are 0. Every row of a group
+starts at a weight of its own, and has the same lanes, times a factor. In the ablation a row is a coordinate of the query,
+and the lanes are the memory; otherwise the x block and the xa block of an action that both keys have are two rows.
 """
 
 from __future__ import annotations
@@ -17,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from emt._kernels.compile import inline, inner
-from emt._kernels.eigen.predict_scorer import MAX_SCORE, argmin, difference
-from emt._kernels.eigen.state import Memories, Scorer, Scratch
-from emt._kernels.lanes import LANES, absolute, bits, full, greater, larger, load, nonzero, smaller, store, total, where
+from emt._kernels.eigen.predict_scorer import MAX_SCORE, argmin, differences
+from emt._kernels.eigen.state import PAGE, Memories, Scorer, Scratch
+from emt._kernels.lanes import LANES, absolute, bits, full, greater, larger, load, smaller, store, total, where
 from emt._kernels.rng import uniform
 from emt._kernels.vector import any_least, filled, least
 
@@ -51,47 +55,51 @@ def update_scorer(
     if n < 2 or weight == 0:
         return False
     best = argmin(counts, memories.record, scratch, start, n)
-    best_error = abs(value - memories.record[scratch.candidate[best]].value)
-    alternative, alternative_error = _alternative(counts, memories.record, scratch, start, n, best, value)
+    best_error = abs(value - memories.value[scratch.candidate[best]])
+    alternative, alternative_error = _alternative(counts, memories.value, scratch, start, n, best, value)
     if best_error == alternative_error:
         return False
     # The better of the two moves towards 0, the other towards 1.
     best_target = 1.0 if best_error > alternative_error else 0.0
+    first, second, target = best, alternative, best_target
     if options.coin:
         weight *= abs(best_error - alternative_error)
-        first, second, target = best, alternative, best_target
         if uniform(counts) >= 0.5:  # the two updates come in random order
             first, second, target = alternative, best, 1 - best_target
-        rows, n_listed = _write_z(options, memories, scratch, first, numeric, codes, action)
-        _bet(counts, scorer, scratch, rows, n_listed, target, weight)
-        rows, n_listed = _write_z(options, memories, scratch, second, numeric, codes, action)
-        _bet(counts, scorer, scratch, rows, n_listed, 1 - target, weight)
+        n_groups = _write_z(options, memories, scratch, first, numeric, codes, action)
+        _bet(counts, scorer, scratch, n_groups, target, weight)
+        n_groups = _write_z(options, memories, scratch, second, numeric, codes, action)
+        _bet(counts, scorer, scratch, n_groups, 1 - target, weight)
     else:
         # One gradient of both terms of the loss: both scores are taken before either step.
         step = options.eta * weight
-        rows, n_listed = _write_z(options, memories, scratch, best, numeric, codes, action)
-        best_score = _score(scorer.weight, scratch, rows, n_listed)
-        rows, n_listed = _write_z(options, memories, scratch, alternative, numeric, codes, action)
-        alternative_score = _score(scorer.weight, scratch, rows, n_listed)
-        _descend(scorer.weight, scratch, rows, n_listed, alternative_score, 1 - best_target, step)
-        rows, n_listed = _write_z(options, memories, scratch, best, numeric, codes, action)
-        _descend(scorer.weight, scratch, rows, n_listed, best_score, best_target, step)
-    counts.scorer_version += 1
+        n_groups = _write_z(options, memories, scratch, first, numeric, codes, action)
+        score = _score(scorer.weight, scratch, n_groups)
+        n_groups = _write_z(options, memories, scratch, second, numeric, codes, action)
+        _descend(scorer.weight, scratch, n_groups, _score(scorer.weight, scratch, n_groups), 1 - target, step)
+        n_groups = _write_z(options, memories, scratch, first, numeric, codes, action)
+        _descend(scorer.weight, scratch, n_groups, score, target, step)
+    if scorer.level.size:
+        _sum_levels(options, memories, scorer, scratch.candidate[first], codes, action)
+        _sum_levels(options, memories, scorer, scratch.candidate[second], codes, action)
     return True
 
 
 @inner
 def _alternative(
-    counts: Any, record: np.ndarray, scratch: Scratch, start: int, n: int, best: int, value: float
+    counts: Any, value_of: np.ndarray, scratch: Scratch, start: int, n: int, best: int, value: float
 ) -> tuple[int, float]:
     """Return the memory, other than the best, whose value is nearest, and its error.
 
     Ties go to the better score, then to chance.
     """
     end = start + filled(n)
-    error, score, rank = scratch.error[start:end], scratch.score[start:end], scratch.rank[start:end]
-    for k in range(n):
-        error[k] = abs(value - record[scratch.candidate[start + k]].value)
+    error, score, rank = scratch.error[: end - start], scratch.score[start:end], scratch.rank[start:end]
+    for k in range(0, n, PAGE):
+        row = scratch.candidate[start + k]
+        values, errors = value_of[row : row + PAGE], error[k : k + PAGE]
+        for i in range(PAGE):
+            errors[i] = abs(value - values[i])
     for k in range(n, end - start):
         error[k] = np.inf
     error[best - start] = np.inf
@@ -102,249 +110,237 @@ def _alternative(
 
 
 @inner
-def _write_z(
-    options: Any,
-    memories: Memories,
-    scratch: Scratch,
-    k: int,
-    numeric: np.ndarray,
-    codes: np.ndarray,
-    action: int,
-) -> tuple[int, int]:
-    """Write z for the query and a candidate: rows of neighbours, then a list; return how many of each.
+def _sum_levels(
+    options: Any, memories: Memories, scorer: Scorer, memory: int, codes: np.ndarray, action: int
+) -> None:
+    """Work out anew what levels come to whose weights may have changed."""
+    theirs, their_codes = np.int64(memories.action[memory]), memories.codes[memory]
+    weight, level, n_inputs = scorer.weight, scorer.level, options.n_inputs
+    blocks = n_inputs + options.n_actions
+    for j in range(len(codes)):
+        one, other = np.int64(codes[j]), np.int64(their_codes[j])
+        if one != other:
+            for a in range(options.n_actions):
+                level[a, one] = weight[one] + weight[blocks + a * n_inputs + one]
+                level[a, other] = weight[other] + weight[blocks + a * n_inputs + other]
+        elif theirs != action:
+            level[action, one] = weight[one] + weight[blocks + action * n_inputs + one]
+            level[theirs, one] = weight[one] + weight[blocks + theirs * n_inputs + one]
 
-    A row is what numeric coordinates of the memory come to; what levels and actions come to is listed.
-    """
-    memory = scratch.candidate[k]
-    n_inputs, has_action = options.n_inputs, options.has_action
-    theirs = memories.action[memory]
-    their_numeric, their_codes = memories.numeric[memory, : options.n_numeric], memories.codes[memory]
-    one = scratch.z_value.dtype.type(1)
-    rows = n = 0
+
+@inner
+def _write_z(
+    options: Any, memories: Memories, scratch: Scratch, k: int, numeric: np.ndarray, codes: np.ndarray, action: int
+) -> int:
+    """Write z for the query and a candidate; return the number of groups."""
+    memory, n_inputs = scratch.candidate[k], options.n_inputs
+    theirs = np.int64(memories.action[memory])
+    their_numeric, their_codes = memories.numeric[memory], memories.codes[memory]
+    one = scratch.lane.dtype.type(1)
     if options.products:
-        n_all = n_inputs + options.n_actions
+        n_all, rows = n_inputs + options.n_actions, 0
         for i in range(len(numeric)):
             if numeric[i] != 0:
-                rows, n = _put_key(options, scratch, rows, n, i * n_all, numeric[i], their_numeric, their_codes, theirs)
+                rows = _put_row(scratch, rows, i * n_all, numeric[i])
         for j in range(len(codes)):
-            rows, n = _put_key(options, scratch, rows, n, codes[j] * n_all, one, their_numeric, their_codes, theirs)
-        if has_action:
-            row = (n_inputs + action) * n_all
-            rows, n = _put_key(options, scratch, rows, n, row, one, their_numeric, their_codes, theirs)
-        return rows, n
+            rows = _put_row(scratch, rows, codes[j] * n_all, one)
+        lanes = _put_key(scratch, 0, their_numeric, their_codes, True)
+        if options.has_action:
+            rows = _put_row(scratch, rows, (n_inputs + action) * n_all, one)
+            lanes = _put_one(scratch, 0, lanes, n_inputs + theirs)
+        return _end_group(scratch, 0, 0, rows, 0, lanes)
     blocks, signed = n_inputs + options.n_actions, options.signed
-    rows, n = _put_differences(scratch, rows, n, 0, numeric, codes, their_numeric, their_codes, signed)
+    rows = _put_row(scratch, 0, 0, one)
+    if theirs == action and options.crossed:
+        rows = _put_row(scratch, rows, blocks + action * n_inputs, one)
+    lanes = _put_differences(scratch, their_numeric, codes, their_codes, signed)
+    n_groups = _end_group(scratch, 0, 0, rows, 0, lanes)
     if theirs == action:
-        if options.crossed:
-            block = blocks + action * n_inputs
-            rows, n = _put_differences(scratch, rows, n, block, numeric, codes, their_numeric, their_codes, signed)
-        return rows, n
-    n = _put(scratch, n, n_inputs + action, one)
-    n = _put(scratch, n, n_inputs + theirs, one)
+        return n_groups
     if options.crossed:  # nothing in common: all of the query's block and all of the memory's
-        rows, n = _put_magnitudes(scratch, rows, n, blocks + action * n_inputs, numeric, codes, signed)
-        rows, n = _put_magnitudes(scratch, rows, n, blocks + theirs * n_inputs, their_numeric, their_codes, signed)
-    return rows, n
+        _put_row(scratch, rows, blocks + action * n_inputs, one)
+        end = _put_key(scratch, lanes, scratch.numeric, codes, signed)
+        n_groups = _end_group(scratch, n_groups, rows, rows + 1, lanes, end)
+        rows, lanes = rows + 1, end
+        _put_row(scratch, rows, blocks + theirs * n_inputs, one)
+        end = _put_key(scratch, lanes, their_numeric, their_codes, signed)
+        n_groups = _end_group(scratch, n_groups, rows, rows + 1, lanes, end)
+        rows, lanes = rows + 1, end
+    _put_row(scratch, rows, n_inputs + action, one)
+    _put_row(scratch, rows + 1, n_inputs + theirs, one)
+    return _end_group(scratch, n_groups, rows, rows + 2, lanes, _put_one(scratch, lanes, lanes, 0))
 
 
 @inner
-def _put(scratch: Scratch, n: int, position: int, value: float) -> int:
-    scratch.z_index[n], scratch.z_value[n] = position, value
-    return n + 1
+def _end_group(scratch: Scratch, group: int, row: int, end_row: int, lane: int, end_lane: int) -> int:
+    scratch.group[group, 0], scratch.group[group, 1] = row, end_row
+    scratch.group[group, 2], scratch.group[group, 3] = lane, end_lane
+    return group + 1
 
 
 @inner
-def _new_row(scratch: Scratch, rows: int, block: int) -> int:
-    """Begin a row of z for the weights from a position on; return where it is. What fills it up is 0 already."""
-    scratch.row_start[rows] = block
-    return rows * len(scratch.numeric)
+def _put_row(scratch: Scratch, row: int, start: int, factor: float) -> int:
+    scratch.row_start[row], scratch.row_factor[row] = start, factor
+    return row + 1
 
 
 @inner
-def _unless_tiny(value: Any) -> Any:
-    return value if abs(value) >= TINIEST else np.float32(0)
+def _put_one(scratch: Scratch, first: int, lanes: int, position: int) -> int:
+    """Put a 1 into the last lane, if it has that position and is not before the first, or into a new one."""
+    if lanes == first or position >= scratch.lane_start[lanes - 1] + LANES:
+        scratch.lane_start[lanes] = position // LANES * LANES
+        store(scratch.lane, lanes * LANES, full(scratch.lane.dtype.type(0)))
+        lanes += 1
+    scratch.lane[(lanes - 1) * LANES + position - scratch.lane_start[lanes - 1]] = 1
+    return lanes
 
 
 @inner
 def _put_differences(
-    scratch: Scratch,
-    rows: int,
-    n: int,
-    block: int,
-    numeric: np.ndarray,
-    codes: np.ndarray,
-    their_numeric: np.ndarray,
-    their_codes: np.ndarray,
-    signed: bool,
-) -> tuple[int, int]:
-    one = scratch.z_value.dtype.type(1)
-    start = _new_row(scratch, rows, block)
-    for i in range(len(numeric)):
-        scratch.z_row[start + i] = _unless_tiny(difference(numeric[i], their_numeric[i], signed))
+    scratch: Scratch, their_numeric: np.ndarray, codes: np.ndarray, their_codes: np.ndarray, signed: bool
+) -> int:
+    """Put the x block of |f - f'| into lanes; return how many. Codes ascend from column to column."""
+    lanes = 0
+    for i in range(0, len(their_numeric), LANES):
+        x, y = load(scratch.numeric, i), load(their_numeric, i)
+        scratch.lane_start[lanes] = i
+        store(scratch.lane, lanes * LANES, differences(x, y, signed))
+        lanes += 1
     for j in range(len(codes)):
         if codes[j] != their_codes[j]:
-            n = _put(scratch, n, block + codes[j], one)
-            n = _put(scratch, n, block + their_codes[j], one)
-    return rows + 1, n
+            lanes = _put_one(scratch, 0, lanes, min(codes[j], their_codes[j]))
+            lanes = _put_one(scratch, 0, lanes, max(codes[j], their_codes[j]))
+    return lanes
 
 
 @inner
-def _put_magnitudes(
-    scratch: Scratch, rows: int, n: int, block: int, numeric: np.ndarray, codes: np.ndarray, signed: bool
-) -> tuple[int, int]:
-    start = _new_row(scratch, rows, block)
-    for i in range(len(numeric)):
-        scratch.z_row[start + i] = _unless_tiny(numeric[i] if signed else abs(numeric[i]))
+def _put_key(scratch: Scratch, first: int, numeric: np.ndarray, codes: np.ndarray, signed: bool) -> int:
+    """Put the x block of a key into lanes from the first on, or its magnitudes; return where they end."""
+    lanes = first
+    for i in range(0, len(numeric), LANES):
+        x = load(numeric, i)
+        scratch.lane_start[lanes] = i
+        store(scratch.lane, lanes * LANES, x if signed else absolute(x))
+        lanes += 1
     for j in range(len(codes)):
-        n = _put(scratch, n, block + codes[j], scratch.z_value.dtype.type(1))
-    return rows + 1, n
+        lanes = _put_one(scratch, first, lanes, codes[j])
+    return lanes
 
 
 @inner
-def _put_key(
-    options: Any,
-    scratch: Scratch,
-    rows: int,
-    n: int,
-    block: int,
-    factor: float,
-    numeric: np.ndarray,
-    codes: np.ndarray,
-    action: int,
-) -> tuple[int, int]:
-    start = _new_row(scratch, rows, block)
-    for i in range(len(numeric)):
-        scratch.z_row[start + i] = _unless_tiny(factor * numeric[i])
-    if abs(factor) >= TINIEST:
-        for j in range(len(codes)):
-            n = _put(scratch, n, block + codes[j], factor)
-        if options.has_action:
-            n = _put(scratch, n, block + options.n_inputs + action, factor)
-    return rows + 1, n
-
-
-@inner
-def _bet(counts: Any, scorer: Scorer, scratch: Scratch, rows: int, n: int, target: float, weight: float) -> None:
+def _bet(counts: Any, scorer: Scorer, scratch: Scratch, n_groups: int, target: float, weight: float) -> None:
     """Learn that the pair's score should have been the target, by betting on each weight's gradient."""
-    bet, turnover, max_z, wealth, max_slope = scorer.coin
-    prediction, norm, any_z = _weigh_rows(scorer, scratch, rows)
-    for k in range(n):
-        i, z = scratch.z_index[k], scratch.z_value[k]
-        greatest = max(max_z[i], abs(z))
-        most = max_slope[i] * greatest
-        if most > 0:
-            prediction += _stake(wealth[i], turnover[i], bet[i], most) * z
-        norm += (z / greatest) ** 2
-    if n == 0 and not any_z:  # the same key: its score cannot change
+    prediction = norm = 0.0
+    for g in range(n_groups):
+        more, more_norm = _weigh(scorer, scratch, g)
+        prediction, norm = prediction + more, norm + more_norm
+    if norm == 0:  # the same key: its score cannot change
         return
     counts.scale += weight * norm
     counts.scale_weight += weight
     shrink = counts.scale_weight / (counts.scale + 1e-6)  # one over the average norm
     prediction = min(max(prediction * shrink, 0.0), MAX_SCORE)
-    slope = 2 * (prediction - target) * weight
-    _bet_rows(scorer, scratch, rows, slope, shrink)
-    for k in range(n):
-        i, z = scratch.z_index[k], scratch.z_value[k]
-        max_z[i] = max(max_z[i], abs(z))
-        if abs(slope) > max_slope[i]:
-            max_slope[i] = max(abs(slope), BETA)
-        most = max_slope[i] * max_z[i]
-        stake = _stake(wealth[i], turnover[i], bet[i], most) if most > 0 else 0.0
-        gradient = slope * z
-        bet[i] -= gradient
-        turnover[i] += abs(gradient)
-        wealth[i] = min(wealth[i] - gradient * stake, GREATEST)
-        scorer.weight[i] = max(min(stake * shrink, GREATEST), -GREATEST)
-
-
-@inner
-def _weigh_rows(scorer: Scorer, scratch: Scratch, rows: int) -> tuple[float, float, bool]:
-    """Return the rows' shares of the score and of the norm, and whether there is any z; keep each weight's stake."""
-    bet, turnover, max_z, wealth, max_slope = scorer.coin
-    width = len(scratch.numeric)
-    prediction, norm, any_z = full(0.0), full(0.0), 0
-    for r in range(rows):
-        for i in range(0, width, LANES):
-            z, at = load(scratch.z_row, r * width + i), scratch.row_start[r] + i
-            there = nonzero(z)
-            if bits(there) == 0:
-                continue
-            any_z = 1
-            greatest = larger(load(max_z, at), absolute(z))
-            most = load(max_slope, at) * greatest
-            stake = _stake(load(wealth, at), load(turnover, at), load(bet, at), most)
-            stake = where(there, where(greater(most, 0.0), stake, 0.0), 0.0)
-            store(scratch.stake, r * width + i, stake)
-            prediction = prediction + stake * z
-            share = where(there, z / greatest, z)
-            norm = norm + share * share
-    return total(prediction), total(norm), any_z != 0
-
-
-@inner
-def _bet_rows(scorer: Scorer, scratch: Scratch, rows: int, slope: float, shrink: float) -> None:
-    """Bet on the weights of the rows; where z is 0, all stays as it is."""
-    bet, turnover, max_z, wealth, max_slope = scorer.coin
-    width = len(scratch.numeric)
     real = scorer.weight.dtype.type
-    steep = real(abs(slope))
-    for r in range(rows):
-        for i in range(0, width, LANES):
-            z, at = load(scratch.z_row, r * width + i), scratch.row_start[r] + i
-            there = nonzero(z)
-            if bits(there) == 0:
-                continue
-            stake = load(scratch.stake, r * width + i)
-            old_bet, old_turnover, old_wealth = load(bet, at), load(turnover, at), load(wealth, at)
-            greatest, steepest = larger(load(max_z, at), absolute(z)), load(max_slope, at)
-            if bits(greater(steep, steepest)) != 0:
-                steeper = where(greater(steep, steepest), max(steep, real(BETA)), steepest)
-                most = steeper * greatest
-                stake = _stake(old_wealth, old_turnover, old_bet, most)
-                stake = where(there, where(greater(most, 0.0), stake, 0.0), 0.0)
-                store(max_slope, at, where(there, steeper, steepest))
-            gradient = slope * z
-            store(max_z, at, greatest)
-            store(bet, at, old_bet - gradient)
-            store(turnover, at, old_turnover + absolute(gradient))
-            store(wealth, at, smaller(old_wealth - gradient * stake, GREATEST))
-            learned = larger(smaller(stake * shrink, GREATEST), -GREATEST)
-            store(scorer.weight, at, where(there, learned, load(scorer.weight, at)))
-
-
-@inline
-def _stake(wealth: Any, turnover: Any, bet: Any, most: Any) -> Any:
-    return (ALPHA + wealth) * bet / (most * (most + turnover))
+    slope = real(2 * (prediction - target) * weight)
+    for g in range(n_groups):
+        _pay(scorer, scratch, g, slope, real(shrink))
 
 
 @inner
-def _score(weight: np.ndarray, scratch: Scratch, rows: int, n: int) -> float:
-    total, width = 0.0, len(scratch.numeric)
-    for r in range(rows):
-        start = scratch.row_start[r]
-        for i in range(width):
-            total += weight[start + i] * scratch.z_row[r * width + i]
-    for k in range(n):
-        total += weight[scratch.z_index[k]] * scratch.z_value[k]
-    return total
+def _weigh(scorer: Scorer, scratch: Scratch, group: int) -> tuple[float, float]:
+    """Return a group's shares of the score and of the norm, and keep what its weights stake."""
+    bet, turnover, max_z, wealth, max_slope = scorer.coin
+    real = scorer.weight.dtype.type
+    zero, tiniest, alpha = real(0), real(TINIEST), real(ALPHA)
+    prediction, norm = full(zero), full(zero)
+    stakes = _first_stake(scratch, group)
+    row, end_row, lane, end_lane = scratch.group[group]
+    for r in range(row, end_row):
+        for k in range(lane, end_lane):
+            z, at = scratch.row_factor[r] * load(scratch.lane, k * LANES), scratch.row_start[r] + scratch.lane_start[k]
+            size = absolute(z)
+            there = greater(size, tiniest)
+            if bits(there) != 0:
+                greatest = larger(load(max_z, at), size)
+                most = load(max_slope, at) * greatest
+                stake = (alpha + load(wealth, at)) * load(bet, at) / (most * (most + load(turnover, at)))
+                stake = where(greater(where(there, most, zero), zero), stake, zero)
+                store(scratch.stake, stakes, stake)
+                prediction = prediction + stake * z
+                share = where(there, z / greatest, zero)
+                norm = norm + share * share
+            stakes += LANES
+    return total(prediction), total(norm)
 
 
 @inner
-def _descend(weight: np.ndarray, scratch: Scratch, rows: int, n: int, score: float, target: float, step: float) -> None:
+def _pay(scorer: Scorer, scratch: Scratch, group: int, slope: float, shrink: float) -> None:
+    """Let a group's weights win or lose what they have staked; where z is 0, all stays as it is."""
+    bet, turnover, max_z, wealth, max_slope = scorer.coin
+    real = scorer.weight.dtype.type
+    zero, tiniest, alpha, beta, greatest_of = real(0), real(TINIEST), real(ALPHA), real(BETA), real(GREATEST)
+    steep = abs(slope)
+    stakes = _first_stake(scratch, group)
+    row, end_row, lane, end_lane = scratch.group[group]
+    for r in range(row, end_row):
+        for k in range(lane, end_lane):
+            z, at = scratch.row_factor[r] * load(scratch.lane, k * LANES), scratch.row_start[r] + scratch.lane_start[k]
+            there = greater(absolute(z), tiniest)
+            if bits(there) != 0:
+                z = where(there, z, zero)
+                stake = load(scratch.stake, stakes)
+                old_bet, old_turnover, old_wealth = load(bet, at), load(turnover, at), load(wealth, at)
+                greatest, steepest = larger(load(max_z, at), absolute(z)), load(max_slope, at)
+                if bits(greater(steep, steepest)) != 0:
+                    steeper = where(greater(steep, steepest), max(steep, beta), steepest)
+                    most = steeper * greatest
+                    stake = (alpha + old_wealth) * old_bet / (most * (most + old_turnover))
+                    stake = where(greater(where(there, most, zero), zero), stake, zero)
+                    store(max_slope, at, where(there, steeper, steepest))
+                gradient = slope * z
+                store(max_z, at, greatest)
+                store(bet, at, old_bet - gradient)
+                store(turnover, at, old_turnover + absolute(gradient))
+                store(wealth, at, smaller(old_wealth - gradient * stake, greatest_of))
+                learned = larger(smaller(stake * shrink, greatest_of), -greatest_of)
+                store(scorer.weight, at, where(there, learned, load(scorer.weight, at)))
+            stakes += LANES
+
+
+@inner
+def _first_stake(scratch: Scratch, group: int) -> int:
+    """Return where the stakes of a group start: those of the groups before it come first."""
+    stakes = 0
+    for g in range(group):
+        row, end_row, lane, end_lane = scratch.group[g]
+        stakes += (end_row - row) * (end_lane - lane) * LANES
+    return stakes
+
+
+@inner
+def _score(weight: np.ndarray, scratch: Scratch, n_groups: int) -> float:
+    sums = full(weight.dtype.type(0))
+    for g in range(n_groups):
+        row, end_row, lane, end_lane = scratch.group[g]
+        for r in range(row, end_row):
+            for k in range(lane, end_lane):
+                z = scratch.row_factor[r] * load(scratch.lane, k * LANES)
+                sums = sums + load(weight, scratch.row_start[r] + scratch.lane_start[k]) * z
+    return float(total(sums))
+
+
+@inner
+def _descend(weight: np.ndarray, scratch: Scratch, n_groups: int, score: float, target: float, step: float) -> None:
     """Take one step of w <- w - eta dL/dw for L = (max(0, <w, z>) - target)^2; a clipped score has no slope."""
     if score <= 0:
         return
-    slope, width = 2 * step * (score - target), len(scratch.numeric)
-    for r in range(rows):
-        start = scratch.row_start[r]
-        for i in range(width):
-            _step(weight, start + i, slope * scratch.z_row[r * width + i])
-    for k in range(n):
-        _step(weight, scratch.z_index[k], slope * scratch.z_value[k])
-
-
-@inline
-def _step(weight: np.ndarray, i: int, gradient: float) -> None:
-    stepped = weight[i] - gradient
-    if abs(stepped) < GREATEST:
-        weight[i] = stepped
+    real = weight.dtype.type
+    slope, greatest = real(2 * step * (score - target)), real(GREATEST)
+    for g in range(n_groups):
+        row, end_row, lane, end_lane = scratch.group[g]
+        for r in range(row, end_row):
+            for k in range(lane, end_lane):
+                at = scratch.row_start[r] + scratch.lane_start[k]
+                old = load(weight, at)
+                stepped = old - slope * (scratch.row_factor[r] * load(scratch.lane, k * LANES))
+                store(weight, at, where(greater(greatest, absolute(stepped)), stepped, old))
