@@ -13,6 +13,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import extending, types
+from numba.core import cgutils
 from numba.extending import models, overload, register_model
 
 __all__ = [
@@ -213,8 +214,9 @@ def root(_: Any, values: Any) -> Any:
     """Return the square roots."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = _vector(values.kind)
-        return builder.call(builder.module.declare_intrinsic("llvm.sqrt", [kind]), arguments)
+        kind, name = _vector(values.kind), f"llvm.sqrt.v{LANES}f{64 if values.kind == types.float64 else 32}"
+        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind]), name)
+        return builder.call(function, arguments)
 
     return values(values), code
 

@@ -6,8 +6,8 @@ products x_i x_j, i <= j, where x_0 = 1. They have a row of weights per action. 
 actions: the constant, and the reward that a memory predicts.
 
 The product x_i x_j is feature j (j + 1) / 2 + i, so that those of the numeric coordinates come first and leave no gap:
-where few of them are 0, they need no list, and sums and updates are loops over neighbours. Other features that are not
-0 are listed, with their positions in a row of weights.
+where many of them are not 0, only the *blocks* of neighbours that are not all 0 are listed, and sums and updates are
+loops over lanes. Other features that are not 0 are listed one by one, with their positions in a row of weights.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from emt._kernels.compile import inner
+from emt._kernels.lanes import LANES, absolute, bits, full, greater, larger, load, nonzero, root, store, total, where
 from emt._kernels.numbering import SLOT_BYTES, Numbering, allocate_numbering, more_numbers, number
 from emt._kernels.parts import begin, grow, has_room, judge, learn, remark
 from emt._kernels.records import record
@@ -31,7 +32,8 @@ MODEL = [
     ("total_weight", "f8"),
     ("total_norm", "f8"),
     ("n_dense", "i8"),  # features at the positions 0, 1, 2, ..., filled up with zeros
-    ("n_features", "i8"),  # these and the listed ones after them
+    ("n_blocks", "i8"),  # of these that are not all 0
+    ("n_features", "i8"),  # the dense ones and the listed ones after them
     ("judged", "?"),  # are the costs below those of this context?
 ]
 
@@ -40,7 +42,7 @@ LEARNING_RATE = np.float32(0.5)
 SMALLEST, LARGEST = np.float32(1e-15), np.float32(1e15)
 SPARSE = 16  # a context with so many times fewer features than it could have is better listed
 CHUNK = 256  # listed features that are updated together
-LANES = 8  # numbers in a vector of the processor
+BLOCK = 2 * LANES
 
 #: The most memory for all features, though few of them may occur; for all products of numeric coordinates, most of
 #: which do occur; and for the features that occur, where there are too many for either.
@@ -56,6 +58,7 @@ class Linear(NamedTuple):
     norm: np.ndarray  # greatest |feature| so far
     shared: np.ndarray  # of the constant and the memory: weight, adaptive, norm; their values and gains
     numbering: Numbering
+    block: np.ndarray  # where each block of dense features that are not all 0 starts
     active: np.ndarray  # coordinates that are not 0
     amount: np.ndarray  # and what they are
     feature: np.ndarray  # position of each listed feature
@@ -85,6 +88,7 @@ def allocate(n_numeric: int, n_levels: tuple[int, ...], n_actions: int, *, const
         norm=np.zeros(weights, np.float32),
         shared=np.zeros((5, 2), np.float32),
         numbering=numbering,
+        block=np.zeros(n // BLOCK, np.int64),
         active=np.zeros(n_active, np.int64),
         amount=np.zeros(n_active + LANES, np.float32),
         feature=np.zeros(n, np.uint32),
@@ -140,12 +144,13 @@ def make_features(linear: Linear, numeric: np.ndarray, codes: np.ndarray) -> Non
         for k in range(n_dense, filled(n_dense)):
             value[k] = 0
         model.n_dense = filled(n_dense)
+        model.n_blocks = _list_blocks(value, model.n_dense, linear.block)
         n_first = n
         if len(codes):
             for i in range(n):
                 active[i] = i
     else:
-        model.n_dense = n_first = 0
+        model.n_dense = model.n_blocks = n_first = 0
         active[0] = 0
         n = 1
         for i in range(1, 1 + len(numeric)):
@@ -179,6 +184,16 @@ def _multiply(x: np.ndarray, n: int, value: np.ndarray) -> None:
 
 
 @inner
+def _list_blocks(value: np.ndarray, n_dense: int, block: np.ndarray) -> int:
+    """List the blocks that are not all 0; return how many."""
+    n = 0
+    for start in range(0, n_dense, BLOCK):
+        block[n] = start
+        n += (bits(nonzero(load(value, start))) | bits(nonzero(load(value, start + LANES)))) != 0
+    return n
+
+
+@inner
 def _list_features(linear: Linear, n_first: int, n_active: int) -> int:
     """List the products of the active coordinates from the n_first on; return where the list ends."""
     active, amount, feature, value = linear.active, linear.amount, linear.feature, linear.value
@@ -202,22 +217,55 @@ def _list_features(linear: Linear, n_first: int, n_active: int) -> int:
 @judge.of(Linear)
 def predict_linear(linear: Linear, answers: np.ndarray, values: np.ndarray) -> None:
     """Write each action's predicted reward; what a memory remembers of it, or 0, is first in its row of answers."""
-    for a in range(len(values)):
-        linear.cost[a] = _cost(linear, linear.weight[a])
+    n_actions, together = len(values), len(values) // 4 * 4
+    for a in range(0, together, 4):
+        _four_dense_costs(linear, a)
+    for a in range(together, n_actions):
+        linear.cost[a] = _dense_cost(linear, a)
+    for a in range(n_actions):
+        linear.cost[a] += _listed_cost(linear, linear.weight[a])
         values[a] = -(linear.cost[a] + _shared_cost(linear, answers[a, 0]))
     linear.model.judged = True
 
 
 @inner
-def _cost(linear: Linear, weight: np.ndarray) -> np.float32:
-    total = np.float32(0)
-    for k in range(linear.model.n_dense):
-        total += weight[k] * linear.value[k]
+def _dense_cost(linear: Linear, action: int) -> np.float32:
+    """Return the dense features' share of an action's cost."""
+    weight, value, row = linear.weight, linear.value, action * linear.weight.shape[1]
+    one = other = full(np.float32(0))
+    for k in range(linear.model.n_blocks):
+        start = linear.block[k]
+        one = one + load(weight, row + start) * load(value, start)
+        other = other + load(weight, row + start + LANES) * load(value, start + LANES)
+    return total(one + other)
+
+
+@inner
+def _four_dense_costs(linear: Linear, action: int) -> None:
+    """Write the dense features' share of the costs of four actions, in the same order of sums as that of one."""
+    weight, value, length = linear.weight, linear.value, linear.weight.shape[1]
+    row0, row1, row2, row3 = action * length, (action + 1) * length, (action + 2) * length, (action + 3) * length
+    a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = full(np.float32(0))
+    for k in range(linear.model.n_blocks):
+        start = linear.block[k]
+        x, y = load(value, start), load(value, start + LANES)
+        a0, b0 = a0 + load(weight, row0 + start) * x, b0 + load(weight, row0 + start + LANES) * y
+        a1, b1 = a1 + load(weight, row1 + start) * x, b1 + load(weight, row1 + start + LANES) * y
+        a2, b2 = a2 + load(weight, row2 + start) * x, b2 + load(weight, row2 + start + LANES) * y
+        a3, b3 = a3 + load(weight, row3 + start) * x, b3 + load(weight, row3 + start + LANES) * y
+    linear.cost[action], linear.cost[action + 1] = total(a0 + b0), total(a1 + b1)
+    linear.cost[action + 2], linear.cost[action + 3] = total(a2 + b2), total(a3 + b3)
+
+
+@inner
+def _listed_cost(linear: Linear, weight: np.ndarray) -> np.float32:
+    """Return the listed features' share of an action's cost."""
+    cost = np.float32(0)
     d, n = linear.model.n_dense, linear.model.n_features
     feature, value = linear.feature[d:n], linear.value[d:n]
     for k in range(len(feature)):
-        total += weight[feature[k]] * value[k]
-    return total
+        cost += weight[feature[k]] * value[k]
+    return cost
 
 
 @inner
@@ -240,7 +288,7 @@ def learn_linear(
     model, shared = linear.model, linear.shared
     weights, adaptive, norms = linear.weight[action], linear.adaptive[action], linear.norm[action]
     if not model.judged:
-        linear.cost[action] = _cost(linear, weights)
+        linear.cost[action] = _dense_cost(linear, action) + _listed_cost(linear, weights)
     model.judged = False
     cost = linear.cost[action] + _shared_cost(linear, answers[action, 0])
     cost = max(np.float32(-1), min(np.float32(0), cost))
@@ -249,8 +297,8 @@ def learn_linear(
         return
     shared[3, 0], shared[3, 1] = model.constant, answers[action, 0]
     squared_gradient = np.float32(4 * error * error * weight)
-    d, value, gain = model.n_dense, linear.value, linear.gain
-    norm, step = prepare(value[:d], weights[:d], adaptive[:d], norms[:d], gain[:d], squared_gradient)
+    d, gain = model.n_dense, linear.gain
+    norm, step = _prepare_dense(linear, action, squared_gradient)
     together = 1 if linear.numbering.counts.sharing else CHUNK
     for start in range(d, model.n_features, together):
         end = min(start + together, model.n_features)
@@ -262,8 +310,9 @@ def learn_linear(
     model.total_weight += weight
     multiplier = np.sqrt(model.total_weight / model.total_norm)
     update = np.float32(error * invariant(LEARNING_RATE * weight, step * multiplier) * multiplier)
-    for k in range(d):
-        weights[k] += update * gain[k]
+    for k in range(model.n_blocks):
+        for start in (linear.block[k], linear.block[k] + LANES):
+            store(weights, start, load(weights, start) + update * load(gain, start))
     feature, gain = linear.feature[d : model.n_features], gain[d : model.n_features]
     for k in range(len(feature)):
         weights[feature[k]] += update * gain[k]
@@ -277,6 +326,33 @@ def invariant(scale: float, step: float) -> float:
     if scale * step < 1e-6:
         return 2 * scale
     return (1 - np.exp(-2 * scale * step)) / step
+
+
+@inner
+def _prepare_dense(linear: Linear, action: int, squared_gradient: np.float32) -> tuple[np.float32, np.float32]:
+    """Prepare the dense features of an action; the same as `prepare`, in lanes."""
+    weight, adaptive, norm = linear.weight[action], linear.adaptive[action], linear.norm[action]
+    value, gain, zero, one = linear.value, linear.gain, np.float32(0), np.float32(1)
+    norms = steps = full(zero)
+    for k in range(linear.model.n_blocks):
+        for start in (linear.block[k], linear.block[k] + LANES):
+            x, old = load(value, start), load(norm, start)
+            there = nonzero(x)
+            size = where(there, larger(absolute(x), SMALLEST), zero)
+            gradients = load(adaptive, start) + squared_gradient * size * size
+            store(adaptive, start, gradients)
+            new = larger(size, old)
+            if bits(greater(size, old)) != 0:
+                rescaled = load(weight, start) * where(greater(size, old), old / new, one)
+                store(weight, start, rescaled)
+                store(norm, start, new)
+            deviation = root(gradients)
+            rate = one / (deviation * new)
+            gains, normed = where(there, x * rate, zero), where(there, size * rate * deviation, zero)
+            store(gain, start, gains)
+            norms = norms + normed * normed
+            steps = steps + x * gains
+    return total(norms), total(steps)
 
 
 @inner

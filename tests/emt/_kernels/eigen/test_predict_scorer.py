@@ -5,6 +5,7 @@ from oracle import Oracle
 
 from emt import EigenMemoryTree
 from emt._kernels.eigen import predict_scorer
+from emt._kernels.eigen.state import sum_levels
 
 _exp_minus = numba.njit(lambda x: predict_scorer._exp_minus(x))
 
@@ -36,6 +37,7 @@ def test_scores_are_those_of_vectors_written_out(variant, scorer, n_actions, n_f
         oracle = Oracle(n_features, **options)
         oracle.w = tree._tree.scorer.weight[: len(oracle.w)].tolist()
         tree._tree.scorer.weight[len(oracle.w) :] = 0
+        sum_levels(tree._tree)
         tree.learn(x, 0.0, categorical=codes, action=action)
         for _ in range(3):
             query = draw()
