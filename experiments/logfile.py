@@ -35,7 +35,7 @@ __all__ = [
     "writing",
 ]
 
-FORMAT = 2  # a part of every run's key: a change of what a run means is a new number
+FORMAT = 3  # a part of every run's key: a change of what a run means is a new number
 
 SCHEMA = pa.schema(
     {

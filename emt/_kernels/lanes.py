@@ -13,7 +13,6 @@ from typing import Any
 
 from llvmlite import ir
 from numba import extending, types
-from numba.core import cgutils
 from numba.extending import models, overload, register_model
 
 __all__ = [
@@ -215,8 +214,8 @@ def root(_: Any, values: Any) -> Any:
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind, name = _vector(values.kind), f"llvm.sqrt.v{LANES}f{64 if values.kind == types.float64 else 32}"
-        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind]), name)
-        return builder.call(function, arguments)
+        known = builder.module.globals.get(name)
+        return builder.call(known or ir.Function(builder.module, ir.FunctionType(kind, [kind]), name), arguments)
 
     return values(values), code
 

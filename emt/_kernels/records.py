@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,12 @@ Fields = list[tuple[str, Any]]
 
 def record_type(fields: Fields) -> np.dtype[Any]:
     """Return the type of arrays whose entries have named numbers."""
-    return np.dtype((np.record, np.dtype(fields, align=True)))
+    return _record_type(tuple(fields))
+
+
+@lru_cache
+def _record_type(fields: tuple[tuple[str, Any], ...]) -> np.dtype[Any]:
+    return np.dtype((np.record, np.dtype(list(fields), align=True)))
 
 
 def record(fields: Fields, **values: Any) -> Any:

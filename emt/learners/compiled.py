@@ -176,8 +176,8 @@ class CompiledLearner(Learner):
             dice=as_compiled(environment.dice, np.float64),
             rewards=np.zeros(len(environment), np.uint8),
         )
-        step = 0
-        while step < len(environment):
+        step = play(self._bandit, stream, 0)
+        while step < len(environment):  # a part had no room
             self._make_room()
             step = play(self._bandit, stream, step)
         self.finish()

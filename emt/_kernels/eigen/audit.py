@@ -28,7 +28,7 @@ def audit(
     options, counts, memories, scratch = tree.options, tree.counts, tree.memories, tree.scratch
     if counts.memories == 0:
         return
-    begin_question(options, counts, tree.scorer, scratch, numeric, codes)
+    begin_question(options, counts, tree.scorer, scratch, numeric, codes, 0, options.n_actions)
     found[:, OVERALL] = np.inf
     row = counts.oldest
     while row != NONE:  # from memory to memory, and so to every leaf, which is scanned once
@@ -54,4 +54,6 @@ def audit(
         if found[a, OVERALL] < found[a, IN_LEAF]:
             tally[MISSES] += 1
             tally[DIFFERENT] += found[a, VALUE] != answers[a, 0]
-    begin_question(options, counts, tree.scorer, scratch, numeric, codes)  # leaves are to be scanned again
+    begin_question(
+        options, counts, tree.scorer, scratch, numeric, codes, 0, options.n_actions
+    )  # leaves are to be scanned again

@@ -37,7 +37,7 @@ def query_keys(tree: Tree, keys: Keys, found: np.ndarray, scores: np.ndarray) ->
             found[q] = NONE
             continue
         numeric, codes, action = keys.numeric[q], keys.codes[q], keys.action[q]
-        begin_question(tree.options, counts, tree.scorer, scratch, numeric, codes)
+        begin_question(tree.options, counts, tree.scorer, scratch, numeric, codes, action, action + 1)
         leaf = route(tree.options, counts, tree.nodes, numeric, codes, action)
         start, n = scan(tree, leaf, numeric, codes), tree.nodes.node[leaf].size
         score_action(tree.options, memories, tree.scorer, scratch, start, n, action)
@@ -59,15 +59,17 @@ def learn_keys(
         if not has_room(tree):
             return k
         numeric, codes = keys.numeric[k], keys.codes[k]
-        begin_question(tree.options, tree.counts, tree.scorer, tree.scratch, numeric, codes)
-        _learn(tree, numeric, codes, keys.action[k], values[k], weights[k], identifiers[k])
+        action = keys.action[k]
+        begin_question(tree.options, tree.counts, tree.scorer, tree.scratch, numeric, codes, action, action + 1)
+        _learn(tree, numeric, codes, action, values[k], weights[k], identifiers[k])
     return len(values)
 
 
 @begin.of(Tree)
 def begin_context(tree: Tree, numeric: np.ndarray, codes: np.ndarray) -> None:
     """Begin a question about a context."""
-    begin_question(tree.options, tree.counts, tree.scorer, tree.scratch, numeric, codes)
+    options = tree.options
+    begin_question(options, tree.counts, tree.scorer, tree.scratch, numeric, codes, 0, options.n_actions)
 
 
 @ask.of(Tree)
@@ -142,7 +144,7 @@ def _learn(
         )
         if options.touches:  # learning queries first, with the scorer as it is now
             if changed:
-                begin_question(options, counts, tree.scorer, scratch, numeric, codes)
+                begin_question(options, counts, tree.scorer, scratch, numeric, codes, action, action + 1)
                 start = scan(tree, leaf, numeric, codes)
                 score_action(options, memories, tree.scorer, scratch, start, n, action)
             state = counts.rng

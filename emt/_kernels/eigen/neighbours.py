@@ -36,7 +36,7 @@ def look_up(tree: Tree, keys: Keys, rows: np.ndarray, scores: np.ndarray) -> Non
     record = tree.memories.record
     for q in range(len(rows)):
         numeric, codes, action = keys.numeric[q], keys.codes[q], keys.action[q]
-        begin_question(tree.options, tree.counts, tree.scorer, tree.scratch, numeric, codes)
+        begin_question(tree.options, tree.counts, tree.scorer, tree.scratch, numeric, codes, action, action + 1)
         leaf = route(tree.options, tree.counts, tree.nodes, numeric, codes, action)
         start, n = scan(tree, leaf, numeric, codes), tree.nodes.node[leaf].size
         score_action(tree.options, tree.memories, tree.scorer, tree.scratch, start, n, action)

@@ -31,9 +31,19 @@ MAX_SCORE = 3  # scores that start from the distance are clipped to [0, 3], othe
 
 @inner
 def begin_question(
-    options: Any, counts: Any, scorer: Scorer, scratch: Scratch, numeric: np.ndarray, codes: np.ndarray
+    options: Any,
+    counts: Any,
+    scorer: Scorer,
+    scratch: Scratch,
+    numeric: np.ndarray,
+    codes: np.ndarray,
+    first_action: int,
+    end_action: int,
 ) -> None:
-    """Begin a query: gather the weights that it meets in every memory, at its codes and in its xa block per action."""
+    """Begin a query with some of the actions.
+
+    Gathers the weights that it meets in every memory: at its codes, and in its xa block with each of these actions.
+    """
     counts.question += 1
     counts.scanned = 0
     for i in range(len(numeric)):
@@ -44,7 +54,7 @@ def begin_question(
     n_inputs, n_actions = options.n_inputs, options.n_actions
     for j in range(len(codes)):
         scratch.at_codes[0, j] = scorer.weight[codes[j]]
-    for a in range(n_actions):
+    for a in range(first_action, end_action):
         block = n_inputs + n_actions + a * n_inputs
         w = scorer.weight[block : block + n_inputs]
         dense, levels = _own_share(numeric, codes, w, scratch.at_codes[a + 1], options.signed)

@@ -110,9 +110,7 @@ def _alternative(
 
 
 @inner
-def _sum_levels(
-    options: Any, memories: Memories, scorer: Scorer, memory: int, codes: np.ndarray, action: int
-) -> None:
+def _sum_levels(options: Any, memories: Memories, scorer: Scorer, memory: int, codes: np.ndarray, action: int) -> None:
     """Work out anew what levels come to whose weights may have changed."""
     theirs, their_codes = np.int64(memories.action[memory]), memories.codes[memory]
     weight, level, n_inputs = scorer.weight, scorer.level, options.n_inputs
