@@ -8,8 +8,8 @@ action indicators and in all of both xa blocks. One pass over a memory therefore
 query may have: ``same`` and ``other``.
 
 The levels of a categorical column need one look-up per memory: the weights at the query's levels plus those at the
-memory's, less twice those at the levels they share. Each action has a table of what a level comes to, in the x block and
-in its own xa block together.
+memory's, less twice those at the levels they share. Each action has a table of what a level comes to, in the x block
+and in its own xa block together.
 """
 
 from __future__ import annotations

@@ -10,8 +10,9 @@ target t and importance h, with g = 2 (prediction - t) h the slope of the loss,
 where scale is the average over all updates of the squared norm of z, each z_i in units of its greatest so far.
 
 z is kept in groups of *rows* and *lanes*: eight neighbouring numbers each, of which not all are 0. Every row of a group
-starts at a weight of its own, and has the same lanes, times a factor. In the ablation a row is a coordinate of the query,
-and the lanes are the memory; otherwise the x block and the xa block of an action that both keys have are two rows.
+starts at a weight of its own, and has the same lanes, times a factor. In the ablation a row is a coordinate of the
+query, and the lanes are the memory; otherwise the x block and the xa block of an action that both keys have are two
+rows.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from emt._kernels.compile import inline, inner
+from emt._kernels.compile import inner
 from emt._kernels.eigen.predict_scorer import MAX_SCORE, argmin, differences
 from emt._kernels.eigen.state import PAGE, Memories, Scorer, Scratch
 from emt._kernels.lanes import LANES, absolute, bits, full, greater, larger, load, smaller, store, total, where
