@@ -39,7 +39,7 @@ def test_every_study_is_of_commands_that_compose(name):
     asked = [study(compose(group[0].words)) for group in groups[1:]]
     assert [[step.verb for step in group] for group in groups] == [["prepare"], *[["run", "report"]] * len(asked)]
     names = [one.name for one in asked]
-    beyond = ["capacity"] * (name == "paper") + ["details", "drift", "search", "explore"]
+    beyond = ["capacity"] * (name == "paper") + ["details", "drift", "search", "explore", "plus"]
     assert names == ["unbounded", "ablation", "bounded", *beyond]
     assert (
         {one.suite.name for one in asked} == {"embedded"}
