@@ -79,7 +79,8 @@ def test_the_parts_of_the_papers_suite_are_tasks_of_it():
 
 
 def test_the_halves_of_the_papers_suite_are_every_second_task_by_id():
-    tuning, validation = (plain(compose([f"suite=paper_{half}"]).suite)["datasets"] for half in ("tuning", "validation"))
+    halves = ("paper_tuning", "paper_validation")
+    tuning, validation = (plain(compose([f"suite={half}"]).suite)["datasets"] for half in halves)
     both = sorted([*tuning, *validation])
     assert (both[::2], both[1::2]) == (tuning, validation)
     assert (len(tuning), len(validation)) == (83, 82)
