@@ -81,7 +81,7 @@ def parts_table(finals: pd.DataFrame, cast: Cast, rule: Rule | None = None) -> p
         pair, whole = compare(finals, name, pemt, rule), compare(finals, full, name, rule)
         if pair.empty:
             continue
-        worst, ratio = pair.loc[pair["mean"].idxmin()], (costs[name] / costs[pemt]).dropna()
+        worst, ratio = pair.iloc[int(pair["mean"].argmin())], (costs[name] / costs[pemt]).dropna()
         rows.append({"learner": name, "part": parts.get(name, ""), "reward": pair["first_reward"].mean()})
         rows[-1] |= {"difference": pair["mean"].mean(), "se": pair["mean"].sem(), **outcome_counts(pair)}
         rows[-1] |= {"worst": worst["mean"], "worst_on": worst["dataset"]}
@@ -136,12 +136,14 @@ def draw_parts(table: pd.DataFrame, cast: Cast) -> Figure:
         counts.annotate(f"{row['losses']}", (-row["losses"], place), (-2, 0), ha="right", **look)
     earned.set_yticks(places, [_label(row, cast) for row in table.to_dict("records")])
     earned.set_ylim(len(table) - 0.4, -0.6)
-    earned.set_xlabel("mean reward − PEMT's (bars: 1 SE over datasets)")
+    earned.set_xlabel("mean reward − PEMT's\n(bars: 1 SE over datasets)")
     counts.axvline(0, color=GREY, linewidth=0.8, zorder=0)
     most = 1.15 * max(1, int(table[["wins", "losses"]].to_numpy().max()))
     counts.set_xlim(-most, most)
     counts.set_xticks([])
-    counts.set_xlabel("datasets lost to | won against PEMT")
+    counts.set_xlabel("datasets lost | won\nagainst PEMT")
+    counts.tick_params(left=False)
+    counts.spines["left"].set_visible(False)
     figure.suptitle(_count(table), fontsize=9)
     return figure
 

@@ -93,9 +93,7 @@ def _keep_own(
 
 
 @inner
-def _ask_nearest(
-    neighbours: Neighbours, record: np.ndarray, rows: np.ndarray, scores: np.ndarray, action: int
-) -> None:
+def _ask_nearest(neighbours: Neighbours, record: np.ndarray, rows: np.ndarray, scores: np.ndarray, action: int) -> None:
     """Write what the nearest memories say; of equal ones, those that were stored last are asked."""
     told, left = neighbours.answers, neighbours.k
     bits = scores.view(np.int32)  # numbers that are not negative have the order of their bits, whose least vectorises
@@ -130,7 +128,7 @@ def _at(bits: np.ndarray, current: np.int32) -> tuple[int, int, np.int32]:
         n = np.int32(n + (np.int32(1) if bits[k] == current else np.int32(0)))
         place = max(place, np.int32(k) if bits[k] == current else np.int32(0))
         following = min(following, bits[k] if bits[k] > current else INFINITY)
-    return n, place, following
+    return int(n), int(place), following
 
 
 @inner
