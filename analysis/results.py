@@ -21,6 +21,7 @@ from analysis.exploring import exploring_section
 from analysis.meta import Forest, fit_forest
 from analysis.metafeatures import FEATURES, feature_table
 from analysis.paper import beside, claims_of, table_1_pairs, verdict
+from analysis.plus import plus_section
 from analysis.rewards import mean_rewards, reward_table
 from analysis.search import search_section
 from analysis.section import Section
@@ -248,6 +249,7 @@ def results_of(study: Study, options: Options, say: Callable[[str], None] = lamb
         drift_section(log, cast, options.rule),
         search_section(plain, finals, present, study.horizon, options.rule),
         exploring_section(finals, present, options.rule),
+        plus_section(finals, present, options.rule),
     ]
     sections = [section for section in found if section]
     told = {parameter for section in sections for parameter in section.parameters}

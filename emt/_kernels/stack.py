@@ -20,7 +20,7 @@ import numpy as np
 
 from emt._kernels.compile import inner
 from emt._kernels.guard import Guard, compare, distrusts
-from emt._kernels.least_squares import fit, predict
+from emt._kernels.least_squares import fit
 from emt._kernels.linear import Linear
 from emt._kernels.parts import begin, grow, has_room, judge, learn, pack, remark, uncertainty
 from emt._kernels.records import record
@@ -28,6 +28,7 @@ from emt._kernels.records import record
 __all__ = ["ASKED", "Stack", "allocate_stack", "own_arrays"]
 
 ONE, JOINT, RIDGE, MEAN, NEAR, NEAR_VALUE = range(6)
+N_NUMBERS = 6
 REMEMBERED, NEIGHBOURS_MEAN, NEARNESS = range(3)  # of a memory's answers
 PENALTY = 10.0  # on the distance of the weights from where they start: PEMT
 LEAST, MOST = -0.5, 1.5  # what is predicted beyond counts as this: rewards are 0 to 1, and these are not yet ties
@@ -79,10 +80,10 @@ def allocate_stack(
         guard=guard,
         forgetting=forgetting,
     )
-    weight, image = np.zeros((2, 6))
+    weight, image = np.zeros((2, N_NUMBERS))
     weight[JOINT] = 1
-    z, predicted = np.zeros((n_actions, 6)), np.zeros(n_actions)
-    return Stack(options, joint, ridge, weight, np.eye(6) / PENALTY, image, Guard(np.zeros(2)), z, predicted)
+    z, predicted = np.zeros((n_actions, N_NUMBERS)), np.zeros(n_actions)
+    return Stack(options, joint, ridge, weight, np.eye(N_NUMBERS) / PENALTY, image, Guard(np.zeros(2)), z, predicted)
 
 
 @begin.of(Stack)
@@ -110,7 +111,9 @@ def judge_stack(stack: Stack, answers: np.ndarray, values: np.ndarray) -> None:
         if options.confidence and n_answers > 1:
             z[a, NEAR] = answers[a, NEARNESS]
             z[a, NEAR_VALUE] = answers[a, NEARNESS] * answers[a, REMEMBERED]
-        values[a] = predict(stack.weight, z[a])
+        values[a] = 0
+        for i in range(N_NUMBERS):
+            values[a] += stack.weight[i] * z[a, i]
     options.asked, options.best, options.best_joint = True, _best(values), _best(z[:, JOINT])
     if options.guard and distrusts(stack.guard):
         for a in range(len(values)):

@@ -22,6 +22,8 @@ def test_labels_say_what_varies():
             {"learner": "pemt", "budget": [1000, None]},
             {"learner": "emt", "leaf_capacity": 25, "eviction": "fifo"},
             {"name": "small", "learner": "pemt", "budget": 64},
+            {"learner": "pemt_plus", "ridge": False, "neighbours": 0},
+            {"learner": "emt", "crossed": False},
         ]
     )
     cast = cast_of(entries, pd.DataFrame({"learner": [], "params": []}))
@@ -31,6 +33,8 @@ def test_labels_say_what_varies():
         "PEMT, no budget",
         "EMT, leaf capacity 25, FIFO",
         "small",
+        "PEMT+, no ridge, no neighbours",
+        "EMT, not crossed",
     ]
     assert cast.label("emt[leaf_capacity=25,eviction=fifo]", but="leaf_capacity") == "EMT, FIFO"
     assert cast.label("stranger") == "stranger"

@@ -30,7 +30,8 @@ def test_every_experiment(name):
 
 def test_the_experiments_of_the_paper():
     unbounded = study(compose(["experiment=unbounded"]))
-    assert list(unbounded.learners) == ["parametric", "emt", "emt_not_self_consistent", "cmt", "pemt", "pcmt"]
+    paper = ["parametric", "emt", "emt_not_self_consistent", "cmt", "pemt", "pcmt"]
+    assert list(unbounded.learners) == [*paper, "pemt_plus"]
     assert (unbounded.seeds, unbounded.horizon) == (50, 4000)
     capacity = study(compose(["experiment=capacity"]))
     assert [entry.config["leaf_capacity"] for entry in capacity.learners.values()] == [25, 50, 100, 200, 300]

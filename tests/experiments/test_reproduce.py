@@ -39,7 +39,7 @@ def test_every_study_is_of_commands_that_compose(name):
     asked = [study(compose(group[0].words)) for group in groups[1:]]
     assert [[step.verb for step in group] for group in groups] == [["prepare"], *[["run", "report"]] * len(asked)]
     names = [one.name for one in asked]
-    beyond = ["capacity"] * (name == "paper") + ["details", "drift", "search", "explore"]
+    beyond = ["capacity"] * (name == "paper") + ["details", "drift", "search", "explore", "plus"]
     assert names == ["unbounded", "ablation", "bounded", *beyond]
     assert (
         {one.suite.name for one in asked} == {"embedded"}
@@ -56,7 +56,7 @@ def test_every_study_is_of_commands_that_compose(name):
     assert shares == [0, 1 / 32, 1 / 16, 1 / 2, 1, 1 / 32]
     assert bounded.min_rows == (0 if name == "embedded" else 32_000)
     assert {one.seeds for one in asked[:3]} == {5 if name == "embedded" else 50}
-    assert max(one.seeds for one in asked[-4:]) <= 10
+    assert [one.seeds for one in asked[-5:]] == ([3, 5, 3, 3, 3] if name == "embedded" else [10, 10, 5, 5, 20])
 
 
 def test_an_experiment_has_its_own_seeds_at_most_and_a_part_of_its_suite_alone():
@@ -76,6 +76,15 @@ def test_the_parts_of_the_papers_suite_are_tasks_of_it():
         part = plain(compose([f"suite={name}"]).suite)["datasets"]
         assert len(part) == n_tasks
         assert set(part) < paper
+
+
+def test_the_halves_of_the_papers_suite_are_every_second_task_by_id():
+    halves = ("paper_tuning", "paper_validation")
+    tuning, validation = (plain(compose([f"suite={half}"]).suite)["datasets"] for half in halves)
+    both = sorted([*tuning, *validation])
+    assert (both[::2], both[1::2]) == (tuning, validation)
+    assert (len(tuning), len(validation)) == (83, 82)
+    assert set(both) < set(plain(compose(["suite=paper"]).suite)["datasets"])
 
 
 def test_seeds_workers_suites_and_places_go_into_every_command():

@@ -17,78 +17,128 @@ from typing import NamedTuple
 
 import numpy as np
 
-from emt._kernels.compile import inline
+from emt._kernels.compile import inner
 from emt._kernels.eigen.memory import ask_tree, observe
 from emt._kernels.eigen.predict_scorer import MAX_SCORE, score_action
-from emt._kernels.eigen.state import Tree
-from emt._kernels.nearest_of_action import Nearest, allocate_nearest, clear, offer
+from emt._kernels.eigen.state import Memories, Tree
 from emt._kernels.parts import ask, begin, grow, has_room, learn, pack
+from emt._kernels.vector import filled
 
 __all__ = ["SameAction", "with_neighbours"]
 
 SMALL = 0.01  # a score that is as good as 0
 PRIOR = 0.5  # of a memory that says 1 / K
+INFINITY = np.float32(np.inf).view(np.int32)  # its bits
+
+
+class Neighbours(NamedTuple):
+    """How many of each action are asked, and what they said in the context at hand."""
+
+    k: int
+    answers: np.ndarray  # a row for each action: mean and nearness
 
 
 class SameAction(NamedTuple):
-    """A tree, and the nearest of each action in the context at hand."""
+    """A tree, and the nearest of each action in it."""
 
     tree: Tree
-    nearest: Nearest
+    neighbours: Neighbours
 
 
 def with_neighbours(tree: Tree, k: int, n_actions: int) -> SameAction:
     """Return the tree as a memory with three answers: what is remembered, the neighbours' mean and their nearness."""
-    return SameAction(tree, allocate_nearest(k, n_actions))
+    return SameAction(tree, Neighbours(k, np.zeros((n_actions, 2))))
 
 
 @ask.of(SameAction)
 def ask_neighbours(memory: SameAction, numeric: np.ndarray, codes: np.ndarray, answers: np.ndarray) -> None:
     """Write three answers for each action."""
-    nearest = memory.nearest
-    clear(nearest)
-    ask_tree(memory.tree, nearest, numeric, codes, answers)
-    for a in range(len(answers)):
-        total, reward = PRIOR, PRIOR / len(answers)
-        n, lowest = nearest.size[a], np.inf
-        scores, values = nearest.score[a, :n], nearest.value[a, :n]
-        for i in range(n):
-            lowest = min(lowest, scores[i])
-        for i in range(n):
-            w = (lowest + SMALL) / (scores[i] + SMALL)
-            total += w
-            reward += w * values[i]
-        answers[a, 1] = reward / total
-        answers[a, 2] = max(0.0, 1 - lowest)
+    told = memory.neighbours.answers
+    for a in range(len(told)):
+        told[a, 0], told[a, 1] = 1 / len(told), 0
+    ask_tree(memory.tree, memory.neighbours, numeric, codes, answers)
+    for a in range(len(told)):
+        answers[a, 1], answers[a, 2] = told[a, 0], told[a, 1]
 
 
-@observe.of(Nearest)
-def observe_leaf(nearest: Nearest, tree: Tree, start: int, n: int, pending: int) -> None:
-    """Offer a leaf's memories of its actions, each as it is scored for its own."""
+@observe.of(Neighbours)
+def observe_leaf(neighbours: Neighbours, tree: Tree, start: int, n: int, pending: int) -> None:
+    """Ask the nearest memories of a leaf's actions, each as it is scored for its own."""
     options, scratch, found = tree.options, tree.scratch, tree.scratch.found
-    value, record = tree.memories.value, tree.memories.record
-    actions, rows = scratch.action[start : start + n], scratch.candidate[start : start + n]
-    if not options.products:
-        same, most = scratch.same[start : start + n], MAX_SCORE if options.initial else np.inf
-        for k in range(n):
-            score = _clipped(same[k], most)
-            if score <= nearest.limit[actions[k]] and found[actions[k]] == pending:
-                offer(nearest, actions[k], score, value[rows[k]], record[rows[k]].serial)
-        return
-    for a in range(options.n_actions):  # the ablation's scores have no part that all actions share
+    end = start + filled(n)
+    actions, rows, scores = scratch.action[start:end], scratch.candidate[start:end], scratch.score[start:end]
+    most = np.float32(MAX_SCORE if options.initial and not options.products else np.inf)
+    for a in range(options.n_actions):
         if found[a] == pending:
-            score_action(options, tree.memories, tree.scorer, scratch, start, n, a)
-            for k in range(n):
-                score = _clipped(scratch.score[start + k], np.inf)
-                if actions[k] == np.uint32(a) and score <= nearest.limit[a]:
-                    offer(nearest, a, score, value[rows[k]], record[rows[k]].serial)
+            if options.products:  # the ablation's scores have no part that all actions share
+                score_action(options, tree.memories, tree.scorer, scratch, start, n, a)
+                _keep_own(actions, scores, scores, n, np.uint32(a), most)
+            else:
+                _keep_own(actions, scratch.same[start:end], scores, n, np.uint32(a), most)
+            _ask_nearest(neighbours, tree.memories, rows, scores, a)
 
 
-@inline
-def _clipped(score: float, most: float) -> float:
-    """Return a score from 0 to the most: an exact match has minus infinity."""
-    score = score if score < most else most
-    return score if score > 0 else 0.0
+@inner
+def _keep_own(
+    actions: np.ndarray, given: np.ndarray, scores: np.ndarray, n: int, action: np.uint32, most: np.float32
+) -> None:
+    """Write the scores of an action's memories, from 0 to the most, and infinity for all others."""
+    zero, infinity = np.float32(0), np.float32(np.inf)
+    for k in range(len(scores)):
+        score = given[k] if given[k] < most else most
+        score = score if score > zero else zero  # an exact match has minus infinity
+        scores[k] = score if actions[k] == action else infinity
+    for k in range(n, len(scores)):
+        scores[k] = infinity
+
+
+@inner
+def _ask_nearest(neighbours: Neighbours, memories: Memories, rows: np.ndarray, scores: np.ndarray, action: int) -> None:
+    """Write what the nearest memories say; of equal ones, those that were stored last are asked."""
+    told, left, record = neighbours.answers, neighbours.k, memories.record
+    bits = scores.view(np.int32)  # numbers that are not negative have the order of their bits, whose least vectorises
+    lowest = INFINITY
+    for k in range(len(bits)):
+        lowest = min(lowest, bits[k])
+    total, reward, nearness, least = PRIOR, PRIOR / len(told), 0.0, 0.0
+    current = lowest
+    while left > 0 and current < INFINITY:
+        n_tied, place, following = _at(bits, current)
+        score = float(scores[place])
+        if current == lowest:
+            least, nearness = score, max(0.0, 1 - score)
+        weight = (least + SMALL) / (score + SMALL)
+        before = np.int64(2**62)
+        for _ in range(min(n_tied, left)):
+            if n_tied > 1:
+                place = _latest(record, rows, bits, current, before)
+            before = record[rows[place]].serial
+            total += weight
+            reward += weight * memories.value[rows[place]]
+        left -= n_tied
+        current = following
+    told[action, 0], told[action, 1] = reward / total, nearness
+
+
+@inner
+def _at(bits: np.ndarray, current: np.int32) -> tuple[int, int, np.int32]:
+    """Return how many have this score, the place of the last of them, and the least score above it."""
+    n, place, following = np.int32(0), np.int32(0), INFINITY
+    for k in range(len(bits)):
+        n = np.int32(n + (np.int32(1) if bits[k] == current else np.int32(0)))
+        place = max(place, np.int32(k) if bits[k] == current else np.int32(0))
+        following = min(following, bits[k] if bits[k] > current else INFINITY)
+    return int(n), int(place), following
+
+
+@inner
+def _latest(record: np.ndarray, rows: np.ndarray, bits: np.ndarray, current: np.int32, before: int) -> int:
+    """Return the place of the one with this score that was stored last before that one."""
+    latest = place = -1
+    for k in range(len(bits)):
+        if bits[k] == current and latest < record[rows[k]].serial < before:
+            latest, place = record[rows[k]].serial, k
+    return place
 
 
 @begin.of(SameAction)
