@@ -38,7 +38,7 @@ SHARES = {
 }
 DEFAULTS = {"KILLS": 50, "SEED": 0, "JOBS": 2}
 FILES, OPERATIONS = 5, 1000  # for each kill
-AT_ONCE = {"kill": 10, "files": 250, "operations": 50_000}  # tries that are counted, and lost when it is stopped
+AT_ONCE = {"kill": 25, "files": 1000, "operations": 200_000}  # tries that are counted, and lost when it is stopped
 
 
 class Attack(NamedTuple):
