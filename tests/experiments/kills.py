@@ -183,9 +183,10 @@ class Victim:
         except (ProcessLookupError, psutil.NoSuchProcess):  # it has ended since
             return 0
         self._end(process)
-        if process.exitcode != -signal.SIGKILL:
-            self._problem(f"ended with status {process.exitcode}")
-        return 1
+        if process.exitcode == -signal.SIGKILL:
+            return 1
+        self._check_status(process)  # nothing survives SIGKILL: it had ended already
+        return 0
 
     def _interrupt(self, process: BaseProcess) -> int:
         """Send a command Ctrl-C or SIGTERM, which must stop it; return 0 if it was over already.
