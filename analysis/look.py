@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.cast import Cast
+from emt.files import replacing
 
 __all__ = ["BLUE", "GREY", "ORANGE", "SHAPES", "VERMILION", "Style", "file_name", "new_figure", "save", "styles_of"]
 
@@ -148,5 +149,7 @@ def new_figure(width: float = 6, height: float = 2.5) -> tuple[Figure, Axes]:
 def save(figure: Figure, folder: Path, name: str) -> None:
     """Write ``<name>.pdf`` and ``<name>.png``; the same figure gives the same bytes (no dates, no versions)."""
     folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
-    figure.savefig(folder / f"{name}.png", dpi=200, metadata={"Software": None})
+    with replacing(folder / f"{name}.pdf") as file:
+        figure.savefig(file, format="pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
+    with replacing(folder / f"{name}.png") as file:
+        figure.savefig(file, format="png", dpi=200, metadata={"Software": None})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from emt import Environment
 from emt.data import DatasetError, load, prepared
+from emt.files import write_text
 
 __all__ = ["DESCRIPTIONS", "FEATURES", "feature_table", "meta_features"]
 
@@ -233,7 +233,9 @@ def feature_table(
         if isinstance(result, str):
             missing[name] = result
         else:
-            _write(_path(name, horizon), result)
+            path = _path(name, horizon)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_text(path, json.dumps(result, indent=1) + "\n")
             found[name] = result["features"]
     rows = [{"dataset": name, **features} for name, features in found.items() if features is not None]
     return pd.DataFrame(rows, columns=["dataset", *FEATURES]), missing
@@ -262,11 +264,3 @@ def _describe(name: str, fingerprint: str | None, horizon: int) -> dict[str, Any
         return "it was prepared anew, with other content, since the study was run"
     features = of_environment(Environment(dataset, seed=0, horizon=horizon))
     return {"identity": [VERSION, dataset.fingerprint], "features": features}
-
-
-def _write(path: Path, stored: dict[str, Any]) -> None:
-    """Write beside and rename, so that two reports at once do no harm."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}-{os.getpid()}")
-    beside.write_text(json.dumps(stored, indent=1) + "\n")
-    beside.replace(path)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from analysis.blocks import blocks
+from emt.files import write_text
 from experiments.checks import ConfigError, check_choice
 from experiments.cli import report_errors
 
@@ -66,7 +67,7 @@ def main(arguments: list[str]) -> int:
         if new != (ROOT / name).read_text(encoding="utf8"):
             stale.append(name)
             if what == "write":
-                (ROOT / name).write_text(new, encoding="utf8")
+                write_text(ROOT / name, new)
     done = "written" if what == "write" else "not what the tables say: make readme"
     print(f"{', '.join(stale)}: {done}" if stale else f"{', '.join(FILES)}: as the tables say")
     return int(what == "check" and bool(stale))

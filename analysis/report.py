@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, NamedTuple
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -28,6 +30,7 @@ from analysis.sweep import draw_sweep
 from analysis.tables import markdown, standing, wins_latex, wins_markdown
 from analysis.tidy import count_text
 from analysis.wins import Rule
+from emt.files import replacing, write_text
 from experiments.checks import check_keys, plain
 from experiments.cli import command, main
 from experiments.config import ConfigError, Study
@@ -67,9 +70,9 @@ def write_report(study: Study, options: Options) -> Path:
         _say(f"drawing {picture.name}")
         save(picture.draw(), study.folder / "figures", picture.name)
         images[picture.name] = (study.folder / "figures" / f"{picture.name}.png").read_bytes()
-    (study.folder / "summary.md").write_text(summary_text(results, shown))
+    write_text(study.folder / "summary.md", summary_text(results, shown))
     _say("writing the page")
-    (study.folder / "report.html").write_text(page_text(results, images))
+    write_text(study.folder / "report.html", page_text(results, images))
     return study.folder / "summary.md"
 
 
@@ -81,8 +84,11 @@ def _write_tables(results: Results) -> None:
     folder = results.study.folder / "tables"
 
     def write(frame: pd.DataFrame, name: str) -> None:
-        compression: Any = {"method": "gzip", "mtime": 0} if name.endswith(".gz") else None
-        frame.to_csv(folder / name, index=False, float_format="%.6g", compression=compression, lineterminator="\n")
+        with replacing(folder / name) as whole, ExitStack() as stack:
+            file: IO[bytes] | gzip.GzipFile = whole
+            if name.endswith(".gz"):
+                file = stack.enter_context(gzip.GzipFile(name, "wb", fileobj=whole, mtime=0))
+            frame.to_csv(file, mode="wb", index=False, float_format="%.6g", lineterminator="\n")
 
     if len(results.finals):
         write(results.finals.drop(columns="peak_memory"), "final_rewards.csv.gz")
@@ -95,8 +101,8 @@ def _write_tables(results: Results) -> None:
         for name, table in {"": results.wins, **results.group_wins}.items():
             file = f"wins_{file_name(name)}" if name else "wins"
             write(table, f"{file}.csv")
-            (folder / f"{file}.tex").write_text(wins_latex(table, results.present.label))
-            (folder / f"{file}.md").write_text(f"{wins_markdown(table, results.present.label)}\n\n{standing(table)}\n")
+            write_text(folder / f"{file}.tex", wins_latex(table, results.present.label))
+            write_text(folder / f"{file}.md", f"{wins_markdown(table, results.present.label)}\n\n{standing(table)}\n")
     for name, rows in {"claims.csv": results.claims, "beside_paper.csv": results.beside}.items():
         if rows:
             write(pd.DataFrame(rows), name)
@@ -112,9 +118,10 @@ def _write_tables(results: Results) -> None:
     if results.meta:
         write(results.meta.table, "meta_features.csv")
         features = describe_features().drop(columns="name")
-        (folder / "meta_features.md").write_text(markdown(features) + "\n")
-        (folder / "meta_features.tex").write_text(
-            features.style.hide(axis="index").format(escape="latex").to_latex(hrules=True, column_format="lp{9cm}")
+        write_text(folder / "meta_features.md", markdown(features) + "\n")
+        write_text(
+            folder / "meta_features.tex",
+            features.style.hide(axis="index").format(escape="latex").to_latex(hrules=True, column_format="lp{9cm}"),
         )
         if forest := results.meta.forest:
             write(pd.DataFrame(forest.scores).T.rename_axis("model").reset_index(), "forest_scores.csv")

@@ -6,7 +6,24 @@ import difflib
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 
-__all__ = ["check_choice", "check_counts", "check_positive", "check_shares", "check_yes_or_no", "nearest"]
+__all__ = ["brief", "check_choice", "check_counts", "check_positive", "check_shares", "check_yes_or_no", "nearest"]
+
+LONGEST = 80  # characters of a value that a message shows
+
+
+def brief(value: object) -> str:
+    """Show a value in a message: in one short line, whatever it is.
+
+    Examples
+    --------
+    >>> brief(3), brief("x" * 100)[-5:]
+    ('3', 'x...')
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # of someone else's class
+        return f"a {type(value).__name__} that cannot be shown"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def check_shares(**shares: float) -> None:
@@ -21,7 +38,7 @@ def check_shares(**shares: float) -> None:
     """
     for name, share in shares.items():
         if not (isinstance(share, Real) and 0 <= share <= 1):
-            raise ValueError(f"{name} must be a number between 0 and 1, not {share!r}")
+            raise ValueError(f"{name} must be a number between 0 and 1, not {brief(share)}")
 
 
 def check_counts(least: int | None, most: int | None = None, /, **counts: int) -> None:
@@ -38,30 +55,30 @@ def check_counts(least: int | None, most: int | None = None, /, **counts: int) -
         whole = isinstance(count, Integral) and not isinstance(count, bool)
         if not whole or (least is not None and count < least):
             at_least = "" if least is None else f", at least {least}"
-            raise ValueError(f"{name} must be a whole number{at_least}, not {count!r}")
+            raise ValueError(f"{name} must be a whole number{at_least}, not {brief(count)}")
         if most is not None and count > most:
-            raise ValueError(f"{name} must be a whole number, at most {most}, not {count!r}")
+            raise ValueError(f"{name} must be a whole number, at most {most}, not {brief(count)}")
 
 
 def check_positive(**numbers: float) -> None:
     """Refuse arguments that are not positive, finite numbers."""
     for name, number in numbers.items():
         if not (isinstance(number, Real) and 0 < number < float("inf")):
-            raise ValueError(f"{name} must be a positive number, not {number!r}")
+            raise ValueError(f"{name} must be a positive number, not {brief(number)}")
 
 
 def check_yes_or_no(**answers: bool) -> None:
     """Refuse arguments that are neither True nor False."""
     for name, answer in answers.items():
         if not isinstance(answer, bool):
-            raise ValueError(f"{name} must be True or False, not {answer!r}")
+            raise ValueError(f"{name} must be True or False, not {brief(answer)}")
 
 
 def check_choice(choices: Sequence[str], **choice: str) -> None:
     """Refuse an argument that is none of the choices."""
     for name, value in choice.items():
         if value not in choices:
-            raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+            raise ValueError(f"{name} must be one of {', '.join(choices)}, not {brief(value)}")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

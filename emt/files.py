@@ -16,7 +16,7 @@ try:
 except ImportError:  # Windows: nothing is cleared away there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["clear_leftovers", "replacing", "unused"]
+__all__ = ["clear_leftovers", "replacing", "unused", "write_text"]
 
 ENDING = ".part"
 
@@ -65,6 +65,12 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         Path(file.name).unlink(missing_ok=True)
         raise
     _flush_folder(path.parent)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a file of text as `replacing` does."""
+    with replacing(path) as file:
+        file.write(text.encode())
 
 
 def clear_leftovers(folder: str | Path) -> None:

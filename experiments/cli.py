@@ -23,6 +23,7 @@ from emt.data import DatasetError
 from experiments.checks import CONF, ConfigError, choices, plain
 from experiments.config import Study, study
 from experiments.help import groups_of, help_text
+from experiments.signals import is_stopped
 from experiments.store import LogError
 from experiments.verbs import start_words
 
@@ -117,20 +118,26 @@ def answer_options(verb: str, words: Iterable[str]) -> None:
 
 @contextmanager
 def report_errors(config_name: str = "config") -> Iterator[None]:
-    """Say what the user can put right in one line, and exit with status 2; with 130 on Ctrl-C."""
+    """Say what the user can put right in one line, and exit with status 2; with 130 on Ctrl-C.
+
+    Ctrl-C in the middle of a package's work may come out as an error of that package.
+    """
     try:
         yield
-    except (ConfigError, LogError, DatasetError) as error:
-        problem = str(error)
-    except (HydraException, OmegaConfBaseException) as error:
-        problem = _in_our_words(error, config_name)
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        sys.exit(130)
-    else:
         return
-    print(f"error: {problem}", file=sys.stderr)
-    sys.exit(2)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) or is_stopped():
+            said, status = "stopped", 130
+        elif isinstance(error, (ConfigError, LogError, DatasetError)):
+            said, status = f"error: {error}", 2
+        elif isinstance(error, (HydraException, OmegaConfBaseException)):
+            said, status = f"error: {_in_our_words(error, config_name)}", 2
+        else:
+            raise
+    print(said, file=sys.stderr)
+    sys.exit(status)
 
 
 def _in_our_words(error: Exception, config_name: str) -> str:

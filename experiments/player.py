@@ -26,6 +26,7 @@ from experiments.learners import Entry, instantiate, learner_class
 from experiments.memory import forget_peak, peak_memory
 from experiments.plan import Block, Run, row_of, run_key
 from experiments.provenance import cpu
+from experiments.signals import raise_if_stopped
 from experiments.store import pack
 from experiments.texts import safe_text
 
@@ -57,8 +58,8 @@ def _play(block: Block, seed: int, marks: str | None, stoppable: bool) -> Row:
         try:
             return _row(block, seed, "done", **_results(block, seed, marks, stoppable))
         except BaseException as error:
-            if stoppable and isinstance(error, KeyboardInterrupt):
-                raise
+            if stoppable:
+                raise_if_stopped(error)
             return failure(block, seed, _message(error), time.perf_counter() - started)
 
 
@@ -144,8 +145,8 @@ def warm_up(entry: Entry, stoppable: bool = True) -> None:
         try:
             evaluate(instantiate(entry), _tiny())
         except BaseException as error:  # what is wrong with a learner will stand in the rows of its runs
-            if stoppable and isinstance(error, KeyboardInterrupt):
-                raise
+            if stoppable:
+                raise_if_stopped(error)
 
 
 @contextmanager

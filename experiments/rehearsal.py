@@ -78,6 +78,6 @@ def measure(
                 evaluate(instantiate(entry), stream)
                 measured.append((stream.dataset.name, len(stream), time.perf_counter() - started))
         except BaseException as error:  # what is wrong with a learner will stand in the rows of its runs
-            if stoppable and isinstance(error, KeyboardInterrupt):
-                raise
+            if stoppable:
+                raise_if_stopped(error)
     return measured

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
-__all__ = ["end_at_once", "held_back", "raise_if_stopped", "stop_on_signals"]
+__all__ = ["end_at_once", "held_back", "is_stopped", "raise_if_stopped", "stop_on_signals"]
 
 _received: list[int] = []  # signals that ask to stop
 _holding: list[bool] = []  # for each block that they wait for
@@ -32,15 +34,25 @@ def stop_on_signals() -> None:
         if not _holding:
             raise KeyboardInterrupt
 
+    def say_nothing_of_it(unraisable: Any) -> None:
+        if not (_received and issubclass(unraisable.exc_type, KeyboardInterrupt)):
+            sys.__unraisablehook__(unraisable)
+
+    sys.unraisablehook = say_nothing_of_it  # where a finaliser swallows it; it is heeded a little later
     signal.signal(signal.SIGTERM, stop)
     if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, signal.SIG_DFL):
         signal.signal(signal.SIGINT, stop)
 
 
-def raise_if_stopped() -> None:
-    """Raise KeyboardInterrupt if a signal has come: code that calls Python back may have swallowed the first."""
-    if _received:
-        raise KeyboardInterrupt
+def is_stopped() -> bool:
+    """Return whether a signal has come: whatever is raised from then on, it is the end of a study that was stopped."""
+    return bool(_received)
+
+
+def raise_if_stopped(error: BaseException | None = None) -> None:
+    """Raise KeyboardInterrupt if this error is one, or if a signal has come: other code may have swallowed it."""
+    if isinstance(error, KeyboardInterrupt) or is_stopped():
+        raise KeyboardInterrupt from error
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """Attack the project for as long as you like: ``make soak``, or ``KILLS=1000 make soak`` for the whole.
 
 Studies are killed in every way, crafted files of trees are loaded and used, trees are fuzzed with every index checked,
-and learners misbehave. The numbers of all follow from KILLS, and all that is random from SEED. What is printed is a
-table: attack, tries, held, broke; then what broke. A soak that is stopped tells of the tries that were done.
+and learners misbehave. The numbers of all follow from KILLS, and all that is random from SEED. What broke is printed at
+once, and at the end a table: attack, tries, held, broke. A soak that is stopped tells of the tries that were done.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SHARES = {
 }
 DEFAULTS = {"KILLS": 50, "SEED": 0, "JOBS": 2}
 FILES, OPERATIONS = 5, 1000  # for each kill
-AT_ONCE = {"kill": 10, "files": 250, "operations": 50_000}  # tries that are counted, and lost when it is stopped
+AT_ONCE = {"kill": 25, "files": 1000, "operations": 200_000}  # tries that are counted, and lost when it is stopped
 
 
 class Attack(NamedTuple):
@@ -126,7 +126,7 @@ def table(tries: Counter[str], broke: Counter[str]) -> str:
 
 def soak(n_kills: int, seed: int, n_jobs: int) -> int:
     """Attack, print the table, and return how many tries broke something."""
-    tries, broke, problems = Counter[str](), Counter[str](), []
+    tries, broke = Counter[str](), Counter[str]()
     with tempfile.TemporaryDirectory(prefix="emt-soak-", ignore_cleanup_errors=True) as place:
         pool = ProcessPoolExecutor(n_jobs, mp_context=get_context("spawn"))
         running = {pool.submit(attack.make): attack for attack in attacks(n_kills, seed, Path(place))}
@@ -135,14 +135,18 @@ def soak(n_kills: int, seed: int, n_jobs: int) -> int:
                 attack, found = running[done], done.result()
                 tries[attack.name] += attack.tries
                 broke[attack.name] += len(found)
-                problems += [f"{attack.name}: {problem}" for problem in found]
-                print(f"{attack.name}: {tries[attack.name]:,} tries, {broke[attack.name]} broke", flush=True)
+                print(
+                    f"{attack.name}: {tries[attack.name]:,} tries, {broke[attack.name]} broke",
+                    *found,
+                    sep="\n",
+                    flush=True,
+                )
         except KeyboardInterrupt:
             print("stopped; this is what was done", flush=True)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-    print(table(tries, broke), *problems, sep="\n", flush=True)
-    return len(problems)
+    print(table(tries, broke), flush=True)
+    return broke.total()
 
 
 if __name__ == "__main__":

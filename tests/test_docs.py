@@ -63,6 +63,18 @@ def test_the_notebook_runs_and_gives_what_it_shows():
         assert texts(before) == texts(after), before.source
 
 
+def test_the_same_bits_are_promised_on_one_kind_of_cpu_only():
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    paragraphs = [" ".join(part.split()) for page in pages for part in page.read_text("utf8").split("\n\n")]
+    promises = [text for text in paragraphs if re.search(r"(are|gives) the same bits|\*\*The same bits", text)]
+    assert len(promises) >= 4
+    assert [text for text in promises if "one kind of CPU" not in text] == []
+
+
+def test_the_readme_says_that_a_config_from_elsewhere_is_code():
+    assert "A config from elsewhere is code" in (ROOT / "README.md").read_text("utf8")
+
+
 def texts(cell):
     """What a cell has printed or returned, but for notices on standard error and pictures."""
     outputs = [output for output in cell.get("outputs", []) if output.get("name") != "stderr"]

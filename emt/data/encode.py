@@ -7,14 +7,16 @@ what its columns are first.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from emt.arguments import check_counts, nearest
+from emt.arguments import brief, check_counts, nearest
 from emt.data.dataset import Dataset, DatasetError
 from emt.seeds import seed_sequence
 
@@ -62,15 +64,16 @@ def encode(
     >>> dataset.facts["dropped_rows"]
     {'missing': 1}
     """
-    if not isinstance(name, str):
-        raise DatasetError(f"the name of a dataset must be a string, not {name!r}")
+    names = column_names(name, frame)
     if not isinstance(facts, Mapping | None):
-        raise DatasetError(f"{name}: facts must be a mapping, not {facts!r}")
+        raise DatasetError(f"{name}: facts must be a mapping, not {brief(facts)}")
     if facts and not isinstance(facts.get("dropped_columns", {}), Mapping):
-        raise DatasetError(f"{name}: facts: dropped_columns must be a mapping, not {facts['dropped_columns']!r}")
+        raise DatasetError(f"{name}: facts: dropped_columns must be a mapping, not {brief(facts['dropped_columns'])}")
+    if facts and "columns" in facts:
+        raise DatasetError(f"{name}: facts: columns is what from_frame tells of them: choose another key")
     if max_rows is not None:
         check_counts(1, max_rows=max_rows)
-    names = [str(column) for column in frame.columns]
+    categorical, ignore = listed(name, categorical=categorical), listed(name, ignore=ignore)
     check_columns(name, names, target, {*categorical, *ignore})
     numeric: dict[int, np.ndarray] = {}
     nominal: dict[int, tuple[np.ndarray, list[str]]] = {}
@@ -78,18 +81,20 @@ def encode(
     dropped_columns: dict[str, str] = {}
     for position, column_name in enumerate(names):
         column = frame.iloc[:, position]
-        kind = "nominal" if column_name in categorical else kind_of(column)
-        if column_name == target:
-            labels = codes_of(column)
-        elif column_name in ignore:
+        if column_name in ignore and column_name != target:
             dropped_columns[column_name] = "ignored"
-        elif kind == "numeric":
-            with np.errstate(over="ignore"):  # beyond float32's range is infinity too
-                numeric[position] = doubles_of(column).astype(np.float32)
-        elif kind == "nominal":
-            nominal[position] = codes_of(column)
-        else:
-            dropped_columns[column_name] = kind
+            continue
+        with reading(name, column_name):
+            kind = "nominal" if column_name in {target, *categorical} else kind_of(column)
+            if kind == "numeric":
+                with np.errstate(over="ignore"):  # beyond float32's range is infinity too
+                    numeric[position] = doubles_of(column).astype(np.float32)
+            elif kind != "nominal":
+                dropped_columns[column_name] = kind
+            elif column_name == target:
+                labels = codes_of(column)
+            else:
+                nominal[position] = codes_of(column)
 
     missing = {position: np.isnan(values) for position, values in numeric.items()}
     missing |= {position: codes < 0 for position, (codes, _) in nominal.items()}
@@ -179,28 +184,80 @@ def from_arrays(
     """
     try:
         frame = pd.DataFrame(X.toarray() if sparse.issparse(X) else X).infer_objects()
+    except Exception as error:  # whatever pandas makes of things that are no table
+        raise DatasetError(f"{name}: X must have two dimensions, rows and columns: {brief(error)}") from error
+    try:
+        labels = np.asarray(y)
     except ValueError as error:
-        raise DatasetError(f"{name}: X must have two dimensions, rows and columns: {error}") from error
-    labels = np.asarray(y)
+        raise DatasetError(f"{name}: y must have one dimension, a label for each row: {brief(error)}") from error
     if labels.shape != (len(frame),):
         raise DatasetError(f"{name}: X has {len(frame)} rows, but y has the shape {labels.shape}")
     n_columns = frame.shape[1]
-    names = [f"x{j}" for j in range(n_columns)] if names is None else list(names)
+    names = [f"x{j}" for j in range(n_columns)] if names is None else listed(name, names=names)
     if len(names) != n_columns:
         raise DatasetError(f"{name}: {len(names)} names for {n_columns} columns")
-    if outside := [j for j in categorical if j not in range(n_columns)]:
-        raise DatasetError(f"{name}: categorical columns {outside} are not among the {n_columns} columns of X")
+    try:
+        positions = list(categorical)
+    except TypeError as error:
+        raise DatasetError(
+            f"{name}: categorical must be a list of positions of columns, not {brief(categorical)}"
+        ) from error
+    if outside := [j for j in positions if not isinstance(j, Integral) or j not in range(n_columns)]:
+        raise DatasetError(f"{name}: categorical columns {brief(outside)} are not among the {n_columns} columns of X")
     target = "label"
     while target in names:
         target += "_"
-    frame.columns = pd.Index(names)
+    frame.columns = pd.Index(names, dtype=object)
     frame.insert(n_columns, target, labels)
-    chosen = [names[j] for j in categorical]
+    chosen = [names[j] for j in positions]
     return encode(frame, target, name=name, categorical=chosen, max_rows=max_rows, facts=facts)
+
+
+def column_names(name: str, frame: pd.DataFrame) -> list[str]:
+    """Return the names of a table's columns as text; refuse what is no table, or has a name that cannot be written."""
+    if not isinstance(name, str):
+        raise DatasetError(f"the name of a dataset must be a string, not {brief(name)}")
+    if not isinstance(frame, pd.DataFrame):
+        raise DatasetError(
+            f"{name}: a DataFrame is needed, such as pandas.read_csv(path), not a {type(frame).__name__}"
+        )
+    for position, column in enumerate(frame.columns):
+        try:
+            hash(column)
+            str(column).encode()
+        except Exception as error:
+            raise DatasetError(f"{name}: rename column {position}, {brief(column)}: {brief(error)}") from error
+    return [str(column) for column in frame.columns]
+
+
+def listed(name: str, **given: Iterable[str]) -> list[str]:
+    """Return the names of columns that an argument has; one name is a list of one."""
+    (columns,) = given.values()
+    try:
+        return [columns] if isinstance(columns, str) else [str(column) for column in columns]
+    except Exception as error:  # nothing that can be gone through, or names of any class
+        (argument,) = given
+        raise DatasetError(f"{name}: {argument} must be a list of column names, not {brief(columns)}") from error
+
+
+@contextmanager
+def reading(name: str, column: str) -> Iterator[None]:
+    """Say which column it was where one cannot be read: its cells may be of any class, and its type of any kind."""
+    try:
+        yield
+    except (DatasetError, MemoryError):
+        raise
+    except Exception as error:
+        raise DatasetError(
+            f"{name}: column {column!r} cannot be read, for {brief(error)}: "
+            "make its cells numbers or text, or leave it out"
+        ) from error
 
 
 def check_columns(name: str, names: Sequence[str], target: str, mentioned: Iterable[str]) -> None:
     """Refuse a target that is not one of the columns, and mentioned columns that are none."""
+    if not isinstance(target, str):
+        raise DatasetError(f"{name}: target must be the name of a column, not {brief(target)}")
     if names.count(target) != 1:
         raise DatasetError(
             f"{name}: there is no target column {target!r}; {_columns(target, names)}"
@@ -258,7 +315,11 @@ def codes_of(column: pd.Series) -> tuple[np.ndarray, list[str]]:
     """
     if column.dtype == object:
         column = column.map(_level, na_action="ignore")
-    coded = pd.Series(np.asarray(column) if isinstance(column.dtype, pd.SparseDtype) else column).astype("category").cat
+    column = pd.Series(np.asarray(column) if isinstance(column.dtype, pd.SparseDtype) else column)
+    try:
+        coded = column.astype("category").cat
+    except (NotImplementedError, ValueError):  # of a type that pandas and Arrow cannot sort: by their names, then
+        coded = column.astype(object).map(_level, na_action="ignore").astype("category").cat
     codes, levels = coded.codes.to_numpy(np.int32), [_level(level) for level in coded.categories]
     first = {level: code for code, level in reversed(list(enumerate(levels)))}
     if len(first) < len(levels):
@@ -310,4 +371,4 @@ def _refuse_unusable(
 
 
 def _shorten(words: Sequence[str]) -> str:
-    return ", ".join(map(repr, words[:8])) + (f" and {len(words) - 8} more" if len(words) > 8 else "")
+    return ", ".join(map(brief, words[:8])) + (f" and {len(words) - 8} more" if len(words) > 8 else "")

@@ -10,9 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from emt.arguments import check_choice
+from emt.arguments import brief, check_choice
 from emt.data.dataset import Dataset, DatasetError
-from emt.data.encode import check_columns, codes_of, doubles_of, encode, kind_of, within_range
+from emt.data.encode import (
+    check_columns,
+    codes_of,
+    column_names,
+    doubles_of,
+    encode,
+    kind_of,
+    listed,
+    reading,
+    within_range,
+)
 
 __all__ = ["describe", "from_frame"]
 
@@ -97,15 +107,15 @@ def from_frame(
     >>> dataset.numeric_names
     ('day', 'size', 'size is missing')
     """
-    if not isinstance(frame, pd.DataFrame):
-        raise DatasetError(
-            f"{name}: a DataFrame is needed, such as pandas.read_csv(path), not a {type(frame).__name__}"
-        )
+    names = column_names(name, frame)
     check_choice(("drop", "level"), missing=missing)
-    names = [str(column) for column in frame.columns]
     wishes: dict[str, str] = {}
-    for wish, columns in ((CATEGORIES, categorical), (NUMBER, numeric), (DROPPED, ignore)):
-        for column_name in [columns] if isinstance(columns, str) else map(str, columns):
+    for wish, columns in (
+        (CATEGORIES, listed(name, categorical=categorical)),
+        (NUMBER, listed(name, numeric=numeric)),
+        (DROPPED, listed(name, ignore=ignore)),
+    ):
+        for column_name in columns:
             if wishes.setdefault(column_name, wish) != wish:
                 raise DatasetError(f"{name}: {column_name!r} is to be {wishes[column_name]} and {wish}: choose one")
     check_columns(name, names, target, wishes)
@@ -116,11 +126,12 @@ def from_frame(
     kept: list[pd.Series] = []
     for position, column_name in enumerate(names):
         column = frame.iloc[:, position].reset_index(drop=True)
-        if column_name == target:
-            made = _Column(TARGET, "", _categories(column))
-            _refuse_a_quantity(name, target, made.values)
-        else:
-            made = _judge(column_name, column, wishes.get(column_name), missing)
+        with reading(name, column_name):
+            if column_name == target:
+                made = _Column(TARGET, "", _categories(column))
+                _refuse_a_quantity(name, target, made.values)
+            else:
+                made = _judge(column_name, column, wishes.get(column_name), missing)
         gaps = int(made.values.isna().sum())
         filled = missing == "level" and gaps > 0 and made.kept in (NUMBER, CATEGORIES)
         why = "; ".join(filter(None, [made.why, FILLED[made.kept] if filled else ""]))
@@ -170,6 +181,8 @@ def describe(dataset: Dataset) -> pd.DataFrame:
     >>> describe(load("balance-scale"))["kept"].tolist()
     ['number', 'number', 'number', 'number', 'target']
     """
+    if not isinstance(dataset, Dataset):
+        raise DatasetError(f"a Dataset is needed, not {brief(dataset)}")
     table = dataset.facts.get("columns")
     if table is None:
         numbers = zip(dataset.numeric_names, dataset.numeric.T, strict=True)
@@ -185,8 +198,13 @@ def describe(dataset: Dataset) -> pd.DataFrame:
 
 def _judge(name: str, column: pd.Series, wish: str | None, missing: str) -> _Column:
     """Say what a column is: by the user's wish, else by what it holds."""
-    if wish == DROPPED or column.isna().all():
-        return _dropped(column, "ignored" if wish == DROPPED else "empty")
+    if wish == DROPPED:
+        try:
+            return _dropped(column, "ignored")
+        except Exception:  # its cells may be of any class
+            return _dropped(pd.Series(np.nan, column.index), "ignored, and cannot be read")
+    if column.isna().all():
+        return _dropped(column, "empty")
     if wish == CATEGORIES:
         return _Column(CATEGORIES, "", _categories(column))
     kind, dates = kind_of(column), _dates(column)
@@ -201,7 +219,7 @@ def _judge(name: str, column: pd.Series, wish: str | None, missing: str) -> _Col
         numbers = pd.to_numeric(column.map(within_range).astype(object), errors="coerce").astype(float)
         if numbers.isna().all():
             sample = column.dropna().iloc[0]
-            raise DatasetError(f"numeric={name!r}: no value is a number, e.g. {sample!r}: clean the column first")
+            raise DatasetError(f"numeric={name!r}: no value is a number, e.g. {brief(sample)}: clean the column first")
         return _Column(NUMBER, "", numbers)
     elif kind == "nominal":
         made = _Column(CATEGORIES, "", _categories(column))

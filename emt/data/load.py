@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from numbers import Integral
 from pathlib import Path
 
-from emt.arguments import nearest
+from emt.arguments import brief, nearest
 from emt.data import prepared
 from emt.data.dataset import Dataset, DatasetError
 from emt.data.embedded import EMBEDDED
@@ -62,6 +63,8 @@ def save(dataset: Dataset) -> Path:
     DatasetError
         If its name is that of a built-in set or an OpenML task, or cannot name a file.
     """
+    if not isinstance(dataset, Dataset):
+        raise DatasetError(f"a Dataset is needed, such as that of from_frame, not {brief(dataset)}")
     if _is_taken(dataset.name) or not NAME.fullmatch(dataset.name):
         raise DatasetError(
             f"a dataset cannot be saved as {dataset.name!r}: give it a name of letters, digits and _ . + - "
@@ -93,6 +96,8 @@ def load(dataset: str | int) -> Dataset:
     >>> load("tic-tac-toe")
     Dataset('tic-tac-toe': 958 rows, 0 numeric, 9 categorical, 2 classes)
     """
+    if not isinstance(dataset, str | Integral):
+        raise DatasetError(f"a dataset is known by its name or by the id of its OpenML task, not by {brief(dataset)}")
     if dataset in BUILT_IN:
         return _built_in(str(dataset))
     name = name_of(dataset)

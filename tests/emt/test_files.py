@@ -1,6 +1,7 @@
 """Writing beside and renaming: all of a file or nothing, whoever else is writing, whenever it is stopped."""
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from emt import files
-from emt.files import clear_leftovers, replacing, unused
+from emt.files import clear_leftovers, replacing, unused, write_text
 
 KILLED_WHILE_WRITING = """
 import os, signal, sys
@@ -184,3 +185,35 @@ def test_an_unused_name_is_found(tmp_path):
     path.touch()
     (tmp_path / "a.broken-2").symlink_to("nowhere")
     assert unused(path) == tmp_path / "a.broken-3"
+
+
+#: What writes a file by itself, unless it is given an open one.
+WRITES = re.compile(
+    r'\.write_(text|bytes)\(|open\(.*"[wax]b?\+?"|\.(savefig|to_csv|to_json|to_parquet|savez)\((?!file\b|index=)'
+)
+
+#: Files that no one else reads, or that are never read at all.
+NO_RESULTS = {
+    "emt/files.py": 1,  # the one rule itself
+    "emt/array_files.py": 1,  # a member of an archive
+    "emt/data/prepared.py": 1,  # a lock
+    "experiments/store.py": 1,  # a lock
+    "experiments/player.py": 1,  # where a run was when its time was over
+    "experiments/memory.py": 1,  # the system's
+}
+
+
+def test_every_writer_of_the_project_goes_by_the_one_rule():
+    root = Path(__file__).parents[2]
+    sources = [path for place in ("emt", "experiments", "analysis") for path in (root / place).rglob("*.py")]
+    found = {str(path.relative_to(root)): len(WRITES.findall(path.read_text())) for path in sources}
+    assert {name: n for name, n in found.items() if n} == NO_RESULTS
+
+
+def test_text_is_written_whole_or_not_at_all(tmp_path):
+    write_text(tmp_path / "notes.txt", "żółć\n")
+    assert (tmp_path / "notes.txt").read_bytes() == "żółć\n".encode()
+    with pytest.raises(UnicodeEncodeError):
+        write_text(tmp_path / "notes.txt", "\ud800")
+    assert (tmp_path / "notes.txt").read_text(encoding="utf8") == "żółć\n"
+    assert names(tmp_path) == ["notes.txt"]

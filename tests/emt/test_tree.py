@@ -333,6 +333,7 @@ def test_numbers_of_any_size_leave_a_sound_tree(variant, scorer, dtype, sizes):
         keys[x.tobytes(), action] = x, y
         assert np.isfinite(tree._tree.scorer.weight).all()
     inside.assert_sound(tree, unlike=False)
+    assert len(pickle.loads(pickle.dumps(tree))) == len(tree), "a sound tree is taken for one"
     if scorer == "self_consistent":
         assert all(tree.query(x, action=action) == y for (_, action), (x, y) in keys.items())
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import runpy
 import signal
 import sys
 from contextlib import suppress
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -40,14 +42,17 @@ KINDS = {
 SAME = ["id", "key", "task", "dataset", "learner", "params", "seed", "status", "message", "n_steps", "rewards"]
 DELAY = 0.01  # seconds that each run of a toy takes
 PATIENCE = 600.0  # seconds after which a process that should have ended is taken to hang
+OVER = re.compile(r"of [\d,]+ runs are done, ")  # what a command says last: there is nothing left to stop
 
 
 def attack(folder: Path, kind: str, n_kills: int, seed: int = 0) -> list[str]:
     """Kill studies so many times in one way, let each finish, and return what was wrong with it, a line each."""
     chance, problems, number = random.Random(f"{kind}, {seed}"), [], 0
-    expected = undisturbed(folder)
+    expected, at_most = undisturbed(folder), 10 * n_kills
     while n_kills > 0:
         number += 1
+        if number > at_most:
+            return [*problems, f"{kind}: {n_kills} kills were left after {at_most} studies: all were over too soon"]
         victim = Victim(folder / f"{kind.replace(' ', '-')}-{seed}-{number}", kind, chance, expected)
         n_kills -= victim.kill_and_finish(n_kills)
         problems += victim.problems
@@ -74,14 +79,20 @@ def _start(results: Path, words: list[str], delay: float) -> BaseProcess:
     os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE), str(HERE.parents[1])])  # of the server of forks, and workers
     forks = get_context("forkserver")
     forks.set_forkserver_preload(["experiments.run", "toys", "kills"])
-    process = forks.Process(target=_command, args=(results, [*STUDY, *words, f"results={results}"], delay))
+    reader, writer = forks.Pipe(duplex=False)
+    process = forks.Process(target=_command, args=(results, [*STUDY, *words, f"results={results}"], delay, writer))
     process.start()
+    writer.close()
+    with reader:
+        reader.poll(PATIENCE)  # until it is a command that hears of signals
     return process
 
 
-def _command(results: Path, words: list[str], delay: float) -> None:
+def _command(results: Path, words: list[str], delay: float, begun: Connection) -> None:
     """Be the command of a study, in a process that was forked for it."""
     os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which the server of forks ignores
+    begun.close()
     output, data = results.with_suffix(".txt"), results.parent / "data"
     file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(file, 1)
@@ -92,7 +103,6 @@ def _command(results: Path, words: list[str], delay: float) -> None:
         for name, n_rows in (("long", 150), ("short", 50)):
             save(from_arrays(features[:n_rows], np.arange(n_rows) % 3, name=name))
     sys.argv = ["run", *words]
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # which the server of forks ignores
     runpy.run_module("experiments.run", run_name="__main__")
 
 
@@ -132,7 +142,7 @@ class Victim:
         if last.exitcode:
             self._problem(f"its last command ended with status {last.exitcode}")
         self._check_end()
-        return max(kills, 1)
+        return kills
 
     def _wait_a_moment(self, process: BaseProcess) -> None:
         """Wait for a random moment: of all, or soon after something was written."""
@@ -151,7 +161,9 @@ class Victim:
 
     def _kill(self, process: BaseProcess) -> int:
         """Kill what this attack kills; return whether there was something."""
-        parent, whole = psutil.Process(process.pid), False
+        if self.kind == "Ctrl-C or SIGTERM":
+            return self._interrupt(process)
+        parent = psutil.Process(process.pid)
         with suppress(psutil.NoSuchProcess):
             self.family += parent.children(recursive=True)
         try:
@@ -159,9 +171,6 @@ class Victim:
                 process.kill()
             elif self.kind == "process group":
                 os.killpg(parent.pid, signal.SIGKILL)
-            elif self.kind == "Ctrl-C or SIGTERM":
-                whole = self.chance.random() < 0.5
-                (os.killpg if whole else os.kill)(parent.pid, self.chance.choice([signal.SIGINT, signal.SIGTERM]))
             else:
                 workers = [child for child in parent.children() if "tracker" not in " ".join(child.cmdline())]
                 victims = [*workers, parent] if "parent" in self.kind else workers
@@ -174,9 +183,37 @@ class Victim:
         except (ProcessLookupError, psutil.NoSuchProcess):  # it has ended since
             return 0
         self._end(process)
-        signals = (-signal.SIGKILL,) if self.kind != "Ctrl-C or SIGTERM" else (130, -signal.SIGINT, -signal.SIGTERM, 0)
-        if process.exitcode not in signals:
-            self._problem(f"ended with status {process.exitcode}")
+        if process.exitcode == -signal.SIGKILL:
+            return 1
+        self._check_status(process)  # nothing survives SIGKILL: it had ended already
+        return 0
+
+    def _interrupt(self, process: BaseProcess) -> int:
+        """Send a command Ctrl-C or SIGTERM, which must stop it; return 0 if it was over already.
+
+        Whether it is over is seen while it is suspended, so that it cannot come to its end between that and the signal.
+        """
+        command = psutil.Process(process.pid)
+        try:
+            command.suspend()
+            while command.status() not in (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE):
+                process.join(0.001)
+            if OVER.search(self._said()):
+                command.resume()
+                self._end(process)
+                return 0
+            number = self.chance.choice([signal.SIGINT, signal.SIGTERM])
+            (os.killpg if self.chance.random() < 0.5 else os.kill)(command.pid, number)
+            command.resume()
+        except (ProcessLookupError, psutil.NoSuchProcess):  # it has ended since
+            return 0
+        self._end(process)
+        if process.exitcode == 0:
+            self._problem(f"has swallowed {number.name}: it went on to its end")
+        elif process.exitcode not in (130, -number):
+            self._problem(f"ended with status {process.exitcode} on {number.name}")
+        elif process.exitcode == 130 and "stopped" not in self._said():
+            self._problem(f"does not say that it was stopped by {number.name}")
         return 1
 
     def _end(self, process: BaseProcess) -> None:

@@ -178,6 +178,19 @@ class Swallower(Toy):
         return super().play(environment, seed)
 
 
+class Changer(Toy):
+    """Is told to stop in its second run, and raises something else."""
+
+    def play(self, environment, seed):
+        if environment.dataset.name != "tiny" and environment.seed == 1:
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(1)
+            except KeyboardInterrupt as error:
+                raise RuntimeError("not now") from error
+        return super().play(environment, seed)
+
+
 #: A study of misfits that takes seconds.
 SMALL = ["horizon=120", "seeds=3", "suite.datasets=[wine,iris]"]
 

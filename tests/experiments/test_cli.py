@@ -2,6 +2,7 @@ import sys
 
 import pytest
 from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import HydraException
 
 from experiments.cli import main
 from experiments.store import LogError
@@ -75,6 +76,18 @@ def test_what_goes_wrong_in_a_task_is_said_in_one_line_too(call, capsys):
 
     assert call(TOY, task=task)[0] == 2
     assert capsys.readouterr().err == "error: the disk is full\n"
+
+
+@pytest.mark.parametrize(
+    "error", [LogError(""), HydraException(""), RuntimeError("from a package"), KeyboardInterrupt()]
+)
+def test_an_error_that_ctrl_c_has_become_is_ctrl_c(call, capsys, monkeypatch, error):
+    def task(study, cfg):
+        monkeypatch.setattr("experiments.signals._received", [2])
+        raise error
+
+    assert call(TOY, task=task)[0] == 130
+    assert capsys.readouterr().err == "stopped\n"
 
 
 def test_hydra_leaves_no_folders(call, monkeypatch, tmp_path):

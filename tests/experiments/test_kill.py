@@ -1,10 +1,13 @@
 """Kill a study again and again, at random moments, and go on: the log must come out as if nothing had happened."""
 
+import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
+from multiprocessing import get_context
 from pathlib import Path
 
 import kills
@@ -58,6 +61,48 @@ def test_a_study_that_is_killed_goes_on_as_if_nothing_had_happened(tmp_path, kin
 @pytest.mark.parametrize("kind", kills.KINDS)
 def test_a_study_killed_again_and_again_goes_on(tmp_path, kind):
     assert kills.attack(tmp_path, kind, n_kills=10, seed=1) == []
+
+
+def swallow(output):
+    """Hear no signal, and go on to the end."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    os.setsid()
+    output.write_text("playing")
+    time.sleep(0.5)
+
+
+def stop_wrongly(output):
+    """End on a signal with a status that says nothing of it."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: os._exit(7))
+    os.setsid()
+    output.write_text("playing")
+    time.sleep(60)
+
+
+def come_late(output):
+    """Be over but for the end of the process."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    os.setsid()
+    output.with_name("whole").write_text("600 of 600 runs are done, 0 failed")
+    output.with_name("whole").rename(output)
+    time.sleep(0.5)
+
+
+@pytest.mark.parametrize(
+    ("does", "kills_counted", "said"),
+    [(swallow, 1, "has swallowed SIG"), (stop_wrongly, 1, "ended with status 7 on SIG"), (come_late, 0, "")],
+)
+def test_a_signal_that_is_not_heeded_is_noticed(tmp_path, does, kills_counted, said):
+    victim = kills.Victim(tmp_path / "study", "Ctrl-C or SIGTERM", random.Random(0), {})
+    process = get_context("fork").Process(target=does, args=(victim.output,))
+    process.start()
+    while not victim.output.exists():
+        process.join(0.01)
+    assert victim._kill(process) == kills_counted
+    assert len(victim.problems) == kills_counted
+    assert all(said in problem for problem in victim.problems)
 
 
 @pytest.mark.parametrize("damage", ["lost", "changed", "doubled"])

@@ -121,8 +121,9 @@ def test_end_workers_without_workers():
     end_workers()
 
 
-def test_ctrl_c_that_was_swallowed_stops_the_study_all_the_same(tmp_path):
-    """The learner's own code catches the interrupt, as callbacks in compiled code do."""
+@pytest.mark.parametrize("learner", ["Swallower", "Changer"])
+def test_ctrl_c_that_was_swallowed_stops_the_study_all_the_same(tmp_path, learner):
+    """The learner's own code catches the interrupt, as callbacks in compiled code do, or makes an error of it."""
     script = """
 import sys
 from experiments.cli import main
@@ -131,9 +132,11 @@ from experiments.signals import stop_on_signals
 stop_on_signals()
 main(run, "run")
 """
-    words = ["learners=[{name:mute,_target_:misfits.Swallower}]", *SMALL, "engine=serial", f"results={tmp_path}"]
+    words = [f"learners=[{{name:mute,_target_:misfits.{learner}}}]", *SMALL, "engine=serial", f"results={tmp_path}"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(misfits.HERE), str(misfits.HERE.parents[1])])}
     done = subprocess.run([sys.executable, "-c", script, *words], env=environment, capture_output=True, text=True)
     assert done.returncode == 130, done.stderr
     assert "To go on:" in done.stderr
-    assert 1 <= len(store.read(tmp_path / "unbounded" / "embedded")) < 6
+    log = store.read(tmp_path / "unbounded" / "embedded")
+    assert 1 <= len(log) < 6
+    assert set(log["status"]) == {"done"}

@@ -45,6 +45,7 @@ def test_a_signal_that_comes_at_a_bad_moment_is_heeded_later(when, number):
     code = f"import os, signal, threading, time\nnumber = signal.{number}\n{SCRIPTS[when]}"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["started", "stopped"], done.stderr
+    assert done.stderr == ""
 
 
 def test_ctrl_c_while_all_is_loaded_ends_the_process_at_once():

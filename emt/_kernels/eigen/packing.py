@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from emt._kernels.eigen import update_scorer as coin
 from emt._kernels.eigen.state import NONE, PAGE, Memories, Nodes, Tree, allocate, measure, sum_levels
 from emt._kernels.parts import pack
 from emt._kernels.vector import offsets
@@ -28,6 +29,10 @@ from emt.options import GREATEST, TreeOptions
 __all__ = ["unpack", "widen"]
 
 INNER = -1
+
+#: Sums of coin betting that are larger are no tree's: the greatest observations add 1e121, or 1e33, to one at a time.
+GREATEST_SUM = {"float64": 1e150, "float32": 1e37}
+ABOUT = 1.001  # a bound that holds but for rounding
 
 
 @pack.register
@@ -236,11 +241,31 @@ def _check_numbers(options: TreeOptions, arrays: dict[str, np.ndarray]) -> None:
     _require(((codes >= least) & (codes < least + np.array(options.n_levels, int))).all(), "a code is out of range")
     _require((arrays["action"] < max(options.n_actions, 1)).all(), "an action is out of range")
     _require((arrays["id"] >= NONE).all(), "an identifier is negative")
-    greatest = GREATEST[options.dtype]
-    for name, most in (("numeric", greatest), ("value", greatest), ("router", 1.01)):
+    greatest, greatest_sum = GREATEST[options.dtype], GREATEST_SUM[options.dtype]
+    sizes = {
+        "numeric": greatest,
+        "value": greatest,
+        "router": 1.01,
+        "weight": ABOUT * coin.GREATEST,
+        "coin": greatest_sum,
+    }
+    for name, most in sizes.items():
         _require((np.abs(arrays[name]) <= most).all(), f"its {name} are not numbers of size {most:g} at most")
-    for name in ("boundary", "square", "weight", "coin", "sums"):
+    for name in ("boundary", "square"):
         _require(np.isfinite(arrays[name]).all(), f"its {name} are not finite")
+    sums = arrays["sums"]
+    _require(((sums >= 0) & (sums <= GREATEST_SUM["float64"])).all(), "its sums are negative, or too large")
+    _check_coin(arrays["coin"])
+
+
+def _check_coin(rows: np.ndarray) -> None:
+    """Refuse what coin betting cannot have come to, such as a bet above its turnover: a weight could be infinite."""
+    bet, turnover, max_z, wealth, max_slope = rows
+    _require((np.abs(bet) <= ABOUT * turnover).all(), "a weight has bet more than its turnover")
+    _require(((max_z == 0) | (max_z >= coin.TINIEST / ABOUT)).all(), "a difference is too small to have been learned")
+    _require(((max_slope == 0) | (max_slope >= coin.BETA)).all(), "a slope is too small to have been learned")
+    _require((wealth >= -ABOUT * coin.ALPHA).all(), "a weight has lost more than it had")
+    _require((wealth <= ABOUT * coin.GREATEST).all(), "a weight has won more than there is")
 
 
 def _require(holds: bool | np.bool_, otherwise: str) -> None:

@@ -263,7 +263,24 @@ def test_read_only_arrays_are_taken_and_come_out_as_others_do():
     assert all(array.flags.writeable for array in arrays), "compiled code would be compiled again for read-only ones"
 
 
-@pytest.mark.parametrize("position", ["x0", 0.5, 2, -1])
+@pytest.mark.parametrize("position", ["x0", 0.5, 0.0, 2, -1])
 def test_categorical_columns_that_are_no_positions_are_refused(position):
     with pytest.raises(DatasetError, match="are not among the 1 columns of X"):
         from_arrays([[1], [2]], [0, 1], categorical=[position])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"categorical": 3}, "arrays: categorical must be a list of positions of columns, not 3"),
+        ({"names": 5}, "arrays: names must be a list of column names, not 5"),
+        ({"y": [[1], [1, 2]]}, "arrays: y must have one dimension, a label for each row: "),
+        ({"X": memoryview(np.zeros((2, 1)))}, "arrays: X must have two dimensions, rows and columns: "),
+        ({"facts": {"columns": 3}}, "arrays: facts: columns is what from_frame tells of them: choose another key"),
+        ({"name": 3}, "the name of a dataset must be a string, not 3"),
+    ],
+    ids=lambda case: case if isinstance(case, str) else str(*case),
+)
+def test_arguments_of_another_kind_are_refused_by_name(arguments, message):
+    with pytest.raises(DatasetError, match=message):
+        from_arrays(**{"X": [[1.0], [2.0]], "y": [0, 1], **arguments})

@@ -3,9 +3,11 @@
 import datetime
 import io
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -337,3 +339,90 @@ def test_a_column_that_there_is_not_is_answered_with_the_nearest():
         from_frame(frame, "churn")
     with pytest.raises(DatasetError, match=r"no such column: 'agee'; did you mean age\?"):
         from_frame(frame, "churned", ignore=["agee"])
+
+
+class Unreadable:
+    """A cell that is no text, and cannot be shown."""
+
+    def __str__(self):
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
+#: Columns whose cells cannot be read, and what stands in the way.
+UNREADABLE = {
+    "signalling NaN": ([Decimal("sNaN"), Decimal(1)], "InvalidOperation"),
+    "no text": ([Unreadable(), "a"], "RuntimeError"),
+    "4300 digits": ([10**5000, "a"], "ValueError"),
+}
+
+
+@pytest.mark.parametrize("make", [from_frame, encode])
+@pytest.mark.parametrize("cells", UNREADABLE)
+def test_a_column_that_cannot_be_read_is_named_and_can_be_left_out(make, cells):
+    values, reason = UNREADABLE[cells]
+    frame = shop().assign(odd=pd.Series(list(values) * (N_ROWS // len(values)), dtype=object))
+    said = rf"frame: column 'odd' cannot be read, for {reason}\(.*: make its cells numbers or text, or leave it out$"
+    for target in ("churned", "odd"):
+        with pytest.raises(DatasetError, match=said):
+            make(frame, target)
+    assert "odd" not in make(frame, "churned", ignore=["odd"]).categorical_names
+
+
+@pytest.mark.parametrize("make", [from_frame, encode])
+@pytest.mark.parametrize("argument", ["categorical", "ignore"])
+@pytest.mark.parametrize("value", [3, None, [Unreadable()], np.array(3)], ids=["3", "None", "unreadable", "no list"])
+def test_columns_that_are_no_list_of_names_are_refused(make, argument, value):
+    with pytest.raises(DatasetError, match=f"frame: {argument} must be a list of column names, not "):
+        make(shop(), "churned", **{argument: value})
+
+
+@pytest.mark.parametrize("make", [from_frame, encode])
+def test_one_name_is_a_list_of_one(make):
+    assert "price" not in make(shop(), "churned", ignore="price").numeric_names
+    assert "price" in make(shop(), "churned", categorical="price").categorical_names
+
+
+@pytest.mark.parametrize("target", [3, None, ["churned"], np.array(["churned"]), Unreadable()], ids=type)
+def test_a_target_that_is_no_name_is_refused(target):
+    with pytest.raises(DatasetError, match="frame: target must be the name of a column, not "):
+        from_frame(shop(), target)
+
+
+@pytest.mark.parametrize("column", ["\ud800", Unreadable(), Decimal("sNaN")], ids=["surrogate", "no text", "no hash"])
+def test_a_name_that_cannot_be_written_is_refused(column):
+    frame = shop()
+    frame.columns = pd.Index([column, *frame.columns[1:]], dtype=object)
+    with pytest.raises(DatasetError, match="frame: rename column 0, "):
+        from_frame(frame, "churned")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        (ROWS % 3).astype("f2"),
+        (ROWS % 3).astype("longdouble"),
+        (ROWS % 3).astype(">f8"),
+        pd.array(["a", "b", "c", None] * 25, dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))),
+    ],
+    ids=["half", "long double", "big-endian", "Arrow's dictionary"],
+)
+def test_a_column_of_any_plain_type_can_be_categories(column):
+    dataset = from_frame(shop().assign(kind=column), "churned", categorical=["kind"], missing="level")
+    assert dataset.n_levels[dataset.categorical_names.index("kind")] == 3 + pd.isna(column).any()
+
+
+@pytest.mark.parametrize("function", [save, load, describe])
+@pytest.mark.parametrize("what", [None, ["wine"], Unreadable(), 0.5], ids=type)
+def test_what_is_no_dataset_is_refused(function, what):
+    with pytest.raises(DatasetError, match=r"^[aA] [dD]ataset is .*, not "):
+        function(what)
+
+
+def test_a_long_or_many_lined_value_is_said_in_one_short_line():
+    frame = shop().assign(odd=pd.Series([pd.Series([1, 2]), "x" * 10**6] * (N_ROWS // 2), dtype=object))
+    with pytest.raises(DatasetError, match="no value is a number") as error:
+        from_frame(frame, "churned", numeric=["odd"])
+    assert len(str(error.value)) < 200
+    assert "\n" not in str(error.value)

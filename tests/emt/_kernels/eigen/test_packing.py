@@ -89,9 +89,20 @@ FAULTS = [
     ("router", put((0, 0), 1.5), "its router are not numbers of size 1.01 at most"),
     ("boundary", put(0, np.nan), "its boundary are not finite"),
     ("square", put(0, np.inf), "its square are not finite"),
-    ("weight", put(0, np.nan), "its weight are not finite"),
-    ("coin", put((0, 0), np.inf), "its coin are not finite"),
-    ("sums", put(0, np.nan), "its sums are not finite"),
+    ("weight", put(0, np.nan), "its weight are not numbers of size 1.*e.15 at most"),
+    ("weight", put(0, -1e16), "its weight are not numbers of size 1.*e.15 at most"),
+    ("coin", put((0, 0), np.inf), "its coin are not numbers of size 1e.150 at most"),
+    ("coin", put((slice(2), 0), 1e300), "its coin are not numbers of size 1e.150 at most"),
+    ("coin", put((0, 0), -1e15), "a weight has bet more than its turnover"),
+    ("coin", put((1, 0), -1.0), "a weight has bet more than its turnover"),
+    ("coin", put((2, 0), 1e-320), "a difference is too small to have been learned"),
+    ("coin", put((2, 0), -1.0), "a difference is too small to have been learned"),
+    ("coin", put((4, 0), 1e-320), "a slope is too small to have been learned"),
+    ("coin", put((3, 0), -5.0), "a weight has lost more than it had"),
+    ("coin", put((3, 0), 1e16), "a weight has won more than there is"),
+    ("sums", put(0, np.nan), "its sums are negative, or too large"),
+    ("sums", put(0, -1e-6), "its sums are negative, or too large"),
+    ("sums", put(1, 1e300), "its sums are negative, or too large"),
 ]
 
 
