@@ -9,14 +9,18 @@ from hypothesis.extra.numpy import arrays
 from emt._kernels.lanes import (
     absolute,
     bits,
+    count,
     equal,
+    first,
     full,
     greater,
     larger,
     largest,
     load,
     nonzero,
+    root,
     smaller,
+    smallest,
     store,
     total,
     where,
@@ -37,24 +41,29 @@ def compute(a, b, out):
         larger(x, y),
         smaller(x, y),
         where(greater(x, y), x, full(b[0])),
+        root(absolute(x)),
     )
     for k in range(len(results)):
         store(out, 8 * k, results[k])
-    return total(x), largest(x), bits(nonzero(x)), bits(equal(x, y))
+    present = bits(nonzero(x))
+    return total(x), largest(x), smallest(x), present, count(present), first(present), bits(equal(x, y))
 
 
 @given(eight, eight)
 def test_arithmetic_is_numpys(a, b):
-    out = np.zeros(64, np.float32)
+    out = np.zeros(72, np.float32)
     with np.errstate(all="ignore"):
         expected = [a + b, a - b, a * b, a / b, abs(a), np.where(a > b, a, b), np.where(a < b, a, b)]
-        expected += [np.where(a > b, a, b[0])]
+        expected += [np.where(a > b, a, b[0]), np.sqrt(abs(a))]
         half = a[:4] + a[4:]
         half = half[:2] + half[2:]
         summed = half[0] + half[1]
-    found, most, present, same = compute(a, b, out)
+    found, most, lowest, present, n_present, first_present, same = compute(a, b, out)
     np.testing.assert_array_equal(out, np.concatenate(expected))
     np.testing.assert_array_equal(found, summed)
     assert most == a.max()
+    assert lowest == a.min()
+    assert n_present == np.count_nonzero(a)
+    assert n_present == 0 or first_present == np.flatnonzero(a)[0]
     assert present == sum(1 << k for k in range(8) if a[k] != 0)
     assert same == sum(1 << k for k in range(8) if a[k] == b[k])

@@ -8,6 +8,7 @@ from oracle import Oracle
 
 from emt import EigenMemoryTree
 from emt._kernels.eigen.memory import make_room
+from emt._kernels.eigen.state import sum_levels
 from emt._kernels.explore import EpsilonGreedy
 from emt._kernels.play import learn_step, make_bandit, predict_step
 from emt.reference.eigen import PlainEMT
@@ -62,3 +63,29 @@ def test_asking_about_all_actions_is_asking_about_each():
 
 def test_an_empty_tree_predicts_0():
     assert ask(EigenMemoryTree(1, n_actions=N_ACTIONS), [1.0], [])[0].tolist() == [0] * N_ACTIONS
+
+
+@pytest.mark.parametrize("variant", ["as_run", "as_printed"])
+def test_what_levels_come_to_follows_the_weights(variant):
+    rng = np.random.default_rng(3)
+    tree = EigenMemoryTree(2, n_levels=(3, 4), n_actions=3, leaf_capacity=8, variant=variant, crossed=True, eta=0.1)
+    keys = rng.random((400, 2)), np.column_stack([rng.integers(3, size=400), rng.integers(4, size=400)])
+    tree.learn_many(
+        keys[0], rng.integers(0, 2, 400).astype(float), categorical=keys[1], action=rng.integers(3, size=400)
+    )
+    kept = tree._tree.scorer.level.copy()
+    sum_levels(tree._tree)
+    assert np.any(kept[:, 2:] != kept[0, 2:]), "the scorer has learned"
+    np.testing.assert_array_equal(kept[:, 2:], tree._tree.scorer.level[:, 2:])
+
+
+@pytest.mark.parametrize("duplicates", ["first", "both"])
+def test_room_for_candidates_is_for_the_leaves_of_a_question_not_for_all_memories(duplicates):
+    tree, rng = EigenMemoryTree(2, n_actions=3, leaf_capacity=20, duplicates=duplicates), np.random.default_rng(0)
+    tree.learn_many(rng.random((3000, 2)), np.zeros(3000), action=rng.integers(3, size=3000))
+    room = len(tree._tree.scratch.candidate)
+    assert room < 300
+    tree.learn_many(np.full((1000, 2), 0.5), np.arange(1000.0), action=np.zeros(1000, int))  # one leaf overflows
+    grown = len(tree._tree.scratch.candidate)
+    assert grown == room if duplicates == "first" else grown >= 1000
+    assert tree.query([0.5, 0.5], action=0) == (0 if duplicates == "first" else 999)
