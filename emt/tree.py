@@ -521,7 +521,7 @@ class EigenMemoryTree:
         memories, options = self._tree.memories, self._options
         return Memory(
             memories.numeric[row, : options.n_features].copy(),
-            memories.codes[row] - self._offsets,
+            memories.codes[row, : len(self._offsets)] - self._offsets,
             int(memories.action[row]) if options.n_actions else None,
             float(memories.value[row]),
             int(memories.record[row].id) if memories.record[row].id != NONE else None,

@@ -16,7 +16,7 @@ from numba import extending, types
 from numba.extending import models, overload, register_model
 
 __all__ = [
-    *("LANES", "absolute", "bits", "count", "equal", "first", "full", "greater", "larger"),
+    *("LANES", "absolute", "bits", "count", "equal", "first", "full", "greater", "larger", "matches"),
     *("largest", "load", "nonzero", "root", "smaller", "smallest", "store", "total", "where"),
 ]
 
@@ -168,6 +168,22 @@ def nonzero(_: Any, values: Any) -> Any:
         return builder.fcmp_unordered("!=", arguments[0], ir.Constant(_vector(values.kind), [0.0] * LANES))
 
     return mask(values), code
+
+
+@intrinsic
+def matches(_: Any, one: Any, i: Any, other: Any, j: Any) -> Any:
+    """Return where eight whole numbers of an array, from an index on, are those of another."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.VectorType(ir.IntType(32), LANES)
+        loaded = []
+        for place in (0, 2):
+            data = context.make_array(signature.args[place])(context, builder, arguments[place]).data
+            address = builder.bitcast(builder.gep(data, [arguments[place + 1]]), kind.as_pointer())
+            loaded.append(builder.load(address, align=4))
+        return builder.icmp_signed("==", *loaded)
+
+    return mask(one, types.intp, other, types.intp), code
 
 
 @intrinsic

@@ -127,7 +127,7 @@ def _centred(numeric: np.ndarray, n_numeric: int, rows: np.ndarray, n: int) -> n
 @inner_new
 def _levels(options: Any, codes: np.ndarray, action: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
     """Return the positions of the indicators that are 1, of categorical columns and action, one row per column."""
-    n_codes = codes.shape[1]
+    n_codes = options.n_codes
     levels = np.empty((n_codes + (1 if options.has_action else 0), n), np.int32)
     for k in range(n):
         for j in range(n_codes):

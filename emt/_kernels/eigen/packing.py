@@ -49,7 +49,7 @@ def pack_tree(tree: Tree) -> dict[str, np.ndarray]:
         "boundary": node["boundary"][inner],
         "router": router[inner],
         "numeric": memories.numeric[rows, : options.n_numeric],
-        "codes": memories.codes[rows],
+        "codes": memories.codes[rows, : options.n_codes],
         "action": memories.action[rows],
         "square": memories.square[rows],
         "value": memories.value[rows],
@@ -147,7 +147,7 @@ def _put_nodes(
 
 def _put_memories(memories: Memories, arrays: dict[str, np.ndarray], rows: np.ndarray) -> None:
     memories.numeric[rows, : arrays["numeric"].shape[1]] = arrays["numeric"]
-    memories.codes[rows], memories.action[rows] = arrays["codes"], arrays["action"]
+    memories.codes[rows, : arrays["codes"].shape[1]], memories.action[rows] = arrays["codes"], arrays["action"]
     memories.square[rows] = arrays["square"]
     record, used = memories.record, rows[arrays["used"]]
     memories.value[rows], record["id"][rows] = arrays["value"], arrays["id"]

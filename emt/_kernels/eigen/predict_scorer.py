@@ -21,7 +21,7 @@ import numpy as np
 from emt._kernels.compile import inline, inner
 from emt._kernels.eigen.leaf import list_rows
 from emt._kernels.eigen.state import PAGE, Memories, Scorer, Scratch, Tree
-from emt._kernels.lanes import LANES, absolute, full, load, nonzero, store, total, where
+from emt._kernels.lanes import LANES, absolute, bits, count, full, load, matches, nonzero, store, total, where
 from emt._kernels.vector import any_least, equal_keys, filled, least, padded_dot, squared_norm
 
 __all__ = ["MAX_SCORE", "argmin", "begin_question", "scan", "score_action"]
@@ -53,6 +53,7 @@ def begin_question(
         return
     n_inputs, n_actions = options.n_inputs, options.n_actions
     for j in range(len(codes)):
+        scratch.codes[j] = codes[j]
         scratch.at_codes[0, j] = scorer.weight[codes[j]]
     for a in range(first_action, end_action):
         block = n_inputs + n_actions + a * n_inputs
@@ -131,7 +132,7 @@ def score_action(
             if options.has_action:
                 row = scratch.candidate[start + k]
                 score[k] += (
-                    padded_dot(weights, memories.numeric[row], memories.codes[row])
+                    padded_dot(weights, memories.numeric[row], memories.codes[row, : options.n_codes])
                     + weights[options.n_inputs + actions[k]]
                 )
         _combine(actions, score, score, score, np.uint32(action), scorer.weight.dtype.type(0), most)
@@ -251,10 +252,8 @@ def _level_differences(
     for j in range(n_codes):
         query_x += scratch.at_codes[0, j]
     for k in range(start, end):
-        action, theirs = scratch.action[k], codes_of[scratch.candidate[k]]
-        shared_x, shared_xa, n_shared = _shared_levels(
-            codes, theirs, scratch.at_codes[0], scratch.at_codes[action + np.uint32(1)]
-        )
+        action, theirs = scratch.action[k], codes_of[scratch.candidate[k], :n_codes]
+        shared_x, shared_xa, n_shared = _shared_levels(scratch, codes_of, scratch.candidate[k], action)
         in_x = query_x - (shared_x + shared_x) + _at_levels(theirs, scorer.level[action])
         scratch.same[k] += in_x + scratch.own_levels[action] - (shared_xa + shared_xa)
         scratch.other[k] += in_x
@@ -271,19 +270,17 @@ def _at_levels(codes: np.ndarray, level: np.ndarray) -> float:
 
 
 @inline
-def _shared_levels(
-    codes: np.ndarray, theirs: np.ndarray, w_x: np.ndarray, w_xa: np.ndarray
-) -> tuple[float, float, np.int32]:
+def _shared_levels(scratch: Scratch, codes_of: np.ndarray, row: int, action: int) -> tuple[float, float, int]:
     """Return the weights at the levels that two keys share, in the x block and in an xa block, and their number."""
-    zero = w_x.dtype.type(0)
-    in_x = in_xa = zero
-    n_shared = np.int32(0)
-    for j in range(len(codes)):
-        shared = codes[j] == theirs[j]
-        in_x += w_x[j] if shared else zero
-        in_xa += w_xa[j] if shared else zero
-        n_shared += np.int32(shared)
-    return in_x, in_xa, n_shared
+    zero, width = scratch.score.dtype.type(0), len(scratch.codes)
+    in_x, in_xa, n_shared = full(zero), full(zero), 0
+    theirs, w_xa = np.int64(row) * width, (np.int64(action) + 1) * width
+    for j in range(0, width, LANES):
+        shared = matches(scratch.codes, j, codes_of, theirs + j)
+        in_x = in_x + where(shared, load(scratch.at_codes, j), zero)
+        in_xa = in_xa + where(shared, load(scratch.at_codes, w_xa + j), zero)
+        n_shared += count(bits(shared))
+    return total(in_x), total(in_xa), n_shared
 
 
 @inner
@@ -330,7 +327,7 @@ def _scan_products(options: Any, memories: Memories, scratch: Scratch, start: in
     """<w, z> with z = all products of the two keys' coordinates, the ablation's scorer."""
     for k in range(start, start + n):
         row = scratch.candidate[k]
-        theirs, their_codes = memories.numeric[row], memories.codes[row]
+        theirs, their_codes = memories.numeric[row], memories.codes[row, : options.n_codes]
         squares = full(scratch.image.dtype.type(0))
         for i in range(0, len(theirs), LANES):
             z = load(scratch.numeric, i) - load(theirs, i)

@@ -39,7 +39,9 @@ def split_leaf(options: Any, counts: Any, memories: Memories, nodes: Nodes, leaf
     projection = np.empty(n, router.dtype)
     for k in range(n):
         m = rows[k]
-        projection[k] = ordered_dot(router, memories.numeric[m, : options.n_numeric], memories.codes[m])
+        projection[k] = ordered_dot(
+            router, memories.numeric[m, : options.n_numeric], memories.codes[m, : options.n_codes]
+        )
         if options.has_action:
             projection[k] += router[options.n_inputs + memories.action[m]]
     boundary, possible = _boundary(projection, options.left_at_boundary)

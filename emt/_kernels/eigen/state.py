@@ -30,6 +30,7 @@ FIRST, LAST = range(2)  # of two observations of one key, the one that is kept; 
 #: What was asked for, as the kernels read it. Never changes.
 OPTIONS = [
     ("n_numeric", "i8"),
+    ("n_codes", "i8"),
     ("n_inputs", "i8"),
     ("n_actions", "i8"),
     ("n_weights", "i8"),  # of the scorer
@@ -86,7 +87,7 @@ NODE = [
 ]
 
 #: A leaf is a list of pages. A page is PAGE rows that follow each other, so that a scan reads memory in a stream.
-#: Rows of numeric coordinates are padded with zeros to whole lanes.
+#: Rows of numeric coordinates and of codes are padded with zeros to whole lanes.
 PAGE = 16
 PAGES = [("leaf", "i4"), ("before", "i4"), ("after", "i4")]
 
@@ -143,6 +144,7 @@ class Scratch(NamedTuple):
     rank: np.ndarray
     error: np.ndarray  # how far its value is from the one to be learned; for one leaf
     numeric: np.ndarray  # the query's numeric coordinates, padded
+    codes: np.ndarray  # and its codes, padded with what no memory is padded with
     at_codes: np.ndarray  # weights at the query's codes: x block, then each action's xa block
     own_levels: np.ndarray  # the query's own share of a score under each action: at its levels,
     own: np.ndarray  # and in all
@@ -188,13 +190,14 @@ def allocate(options: TreeOptions, n_memories: int, n_pages: int = 0, n_nodes: i
     n_key = n_numeric + n_codes + 1
     n_pages = max(n_pages, 16 + n_memories // (PAGE - 4))  # most are not quite full
     n_nodes = max(n_nodes, 16 + 4 * n_memories // options.leaf_capacity)
-    width = -(-n_numeric // LANES) * LANES
+    width, n_padded = -(-n_numeric // LANES) * LANES, -(-n_codes // LANES) * LANES
     # All of one key times all of the other; or differences, and both keys, beside each other
     n_rows, n_lanes = (n_key, width // LANES + n_codes + 1) if products else (5, 3 * width // LANES + 4 * n_codes + 1)
     tree = Tree(
         options=record(
             OPTIONS,
             n_numeric=n_numeric,
+            n_codes=n_codes,
             n_inputs=n_inputs,
             n_actions=n_actions,
             n_weights=n_weights,
@@ -226,7 +229,7 @@ def allocate(options: TreeOptions, n_memories: int, n_pages: int = 0, n_nodes: i
         ),
         memories=Memories(
             numeric=np.zeros((n_pages * PAGE, width), real),
-            codes=np.zeros((n_pages * PAGE, n_codes), np.int32),
+            codes=np.zeros((n_pages * PAGE, n_padded), np.int32),
             action=np.zeros(n_pages * PAGE, np.uint32),
             square=np.zeros(n_pages * PAGE, real),
             value=np.zeros(n_pages * PAGE),
@@ -245,7 +248,8 @@ def allocate(options: TreeOptions, n_memories: int, n_pages: int = 0, n_nodes: i
         scratch=Scratch(
             **candidate_room(n_actions * -(-(min(options.leaf_capacity, n_memories) + 1) // ROUND) * ROUND, real),
             numeric=np.zeros(width, real),
-            at_codes=np.zeros((n_actions + 1, n_codes), real),
+            codes=np.full(n_padded, NONE, np.int32),
+            at_codes=np.zeros((n_actions + 1, n_padded), real),
             own_levels=np.zeros(n_actions, real),
             own=np.zeros(n_actions, real),
             image=np.zeros(-(-(n_inputs + n_actions) // LANES) * LANES, real),

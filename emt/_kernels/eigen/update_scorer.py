@@ -134,7 +134,7 @@ def _write_z(
     """Write z for the query and a candidate; return the number of groups."""
     memory, n_inputs = scratch.candidate[k], options.n_inputs
     theirs = np.int64(memories.action[memory])
-    their_numeric, their_codes = memories.numeric[memory], memories.codes[memory]
+    their_numeric, their_codes = memories.numeric[memory], memories.codes[memory, : options.n_codes]
     one = scratch.lane.dtype.type(1)
     if options.products:
         n_all, rows = n_inputs + options.n_actions, 0

@@ -17,6 +17,7 @@ from emt._kernels.lanes import (
     larger,
     largest,
     load,
+    matches,
     nonzero,
     root,
     smaller,
@@ -67,3 +68,13 @@ def test_arithmetic_is_numpys(a, b):
     assert n_present == 0 or first_present == np.flatnonzero(a)[0]
     assert present == sum(1 << k for k in range(8) if a[k] != 0)
     assert same == sum(1 << k for k in range(8) if a[k] == b[k])
+
+
+@numba.njit
+def compare(a, b):
+    return bits(matches(a, 2, b, 0))
+
+
+def test_whole_numbers_match_where_they_are_equal():
+    a, b = np.arange(10, dtype=np.int32), np.array([2, 3, 0, 5, -1, 7, 8, 0], np.int32)
+    assert compare(a, b) == 0b01101011
