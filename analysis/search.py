@@ -130,19 +130,21 @@ def draw_search(table: pd.DataFrame, cast: Cast) -> Figure:
     leaves, others = table[table["line"] == "leaves"], table[table["line"] == ""]
     bars = {"capsize": 2, "elinewidth": 0.8, "markersize": 4}
     pareto.errorbar(leaves["cost"], leaves["difference"], leaves["se"].fillna(0), fmt="o-", color=BLUE, **bars)
-    for place, row in enumerate(leaves.to_dict("records")):
+    for row in leaves.to_dict("records"):
         text = "exact" if row["exact"] else f"{row['capacity']:,.0f}"
-        look = {"textcoords": "offset points", "fontsize": 7, "color": BLUE, "va": "center"}
-        aside: Any = {"xytext": (6, -5), **look} if place % 2 else {"xytext": (-6, 5), "ha": "right", **look}
-        pareto.annotate(text, (row["cost"], row["difference"]), **aside)
+        below = row["difference"] - (0.0 if pd.isna(row["se"]) else row["se"])  # where no bar is
+        look: Any = {"textcoords": "offset points", "fontsize": 7, "color": BLUE, "va": "top"}
+        pareto.annotate(text, (row["cost"], below), (3, 0), **look)
     styles = styles_of(cast.only(others["learner"]))
     for row in others.to_dict("records"):
         style, se = styles[row["learner"]], 0.0 if pd.isna(row["se"]) else row["se"]
-        look = {"color": style.colour, "marker": style.marker, "linestyle": "none", "label": cast.label(row["learner"])}
-        pareto.errorbar(row["cost"], row["difference"], se, **look, **bars)
+        drawn = {"color": style.colour, "marker": style.marker, "linestyle": "none"}
+        pareto.errorbar(row["cost"], row["difference"], se, label=cast.label(row["learner"]), **drawn, **bars)
     pareto.axhline(0, color=GREY, linewidth=0.8, zorder=0)
     pareto.set_xscale("log")
-    ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if _within(tick, table["cost"])]
+    ticks = [
+        tick for tick in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if _within(tick, table["cost"])
+    ]
     pareto.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     pareto.minorticks_off()
     pareto.margins(x=0.1)
