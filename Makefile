@@ -66,7 +66,8 @@ soak: $(VENV)/.emt-dev ## Attack all of it for minutes, KILLS=1000 for hours: ki
 	$(python) tests/soak.py
 
 docs: $(VENV)/.emt-dev ## Build the documentation into site/; a warning is an error
-	$(python) -m mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(python) -m mkdocs build --strict --quiet
+	@echo site/index.html
 
 bench: $(VENV)/.emt-dev ## Measure speed side by side with Vowpal Wabbit and coba
 	$(python) -m benchmarks.bench_learners

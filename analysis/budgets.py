@@ -7,11 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.cast import Cast
-from analysis.look import styles_of
+from analysis.look import MARKERS, line_colours
 from analysis.tidy import count_text
 from analysis.wins import Rule, compare, outcome_counts
 
-__all__ = ["budget_table", "draw_budgets"]
+__all__ = ["BESIDE", "budget_table", "draw_budgets"]
+
+BESIDE = 1.06  # by so much the points of one line are to the right of those of the line before, so that none is hidden
 
 
 def budget_table(
@@ -64,11 +66,11 @@ def draw_budgets(table: pd.DataFrame, cast: Cast, baseline: str = "Parametric") 
     """Draw, over the share of memory, the loss of reward and on how many datasets the budget beats the baseline."""
     figure = Figure(figsize=(6, 2.9), layout="constrained")
     loss, won = figure.subplots(1, 2)
-    styles = styles_of(cast)
-    for line, part in table.groupby("line", sort=False):
-        style = styles[part["learner"].iloc[0]]  # that of the largest budget
-        share = 100 * part["share"]
-        look = {"color": style.colour, "marker": style.marker, "markersize": 4, "label": str(line)}
+    colours = line_colours(cast, dict(zip(table["line"], table["learner"], strict=True)))
+    for position, (line, part) in enumerate(table.groupby("line", sort=False)):
+        share = 100 * part["share"] * BESIDE**position
+        look = {"color": colours[str(line)], "marker": MARKERS[position % len(MARKERS)], "markersize": 4}
+        look |= {"label": str(line)}
         loss.errorbar(share, part["loss"], part["se"].fillna(0), capsize=2, **look)
         won.plot(share, part["wins"], **look)
         won.plot(share, part["losses"], linestyle=":", **(look | {"label": "_", "markerfacecolor": "white"}))
@@ -79,13 +81,13 @@ def draw_budgets(table: pd.DataFrame, cast: Cast, baseline: str = "Parametric") 
     loss.set_ylabel("loss of reward against\nthe largest budget")
     loss.set_title("bars: 1 SE over datasets")
     won.set_ylabel(f"datasets, of {n}")
-    won.set_ylim(0, max(n, 1) * 1.05)
+    won.set_ylim(-0.03 * max(n, 1), 1.05 * max(n, 1))
     won.set_title(f"solid: beats {baseline}, dotted: loses")
     count = count_text(table["datasets"].min(), table["fewest_seeds"].min(), table["most_seeds"].max())
     figure.supxlabel(f"memory budget, share of all interactions ({count})", fontsize=9)
     if table["line"].nunique() > 1:
         handles, labels = loss.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+        figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
     return figure
 
 

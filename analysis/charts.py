@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.cast import Cast
 from analysis.contrasts import LINEAR
-from analysis.look import BLUE, GREY, SHAPES, styles_of
+from analysis.look import BLUE, GREY, SHAPES, line_colours, styles_of
 from analysis.metafeatures import FEATURES
 
 __all__ = ["DASHES", "charts_of"]
@@ -62,7 +62,7 @@ def charts_of(
     if len(budgets):
         charts |= _budgets(budgets, cast)
     for parameter, table in sweeps.items():
-        charts[f"sweep_{parameter}"] = _sweep(table, swept, parameter)
+        charts |= _sweep(table, swept, parameter)
     if len(importances):
         charts["importances"] = _importances(importances)
     return {name: chart.to_dict() for name, chart in charts.items()}
@@ -153,10 +153,10 @@ def _feature() -> Any:
 
 
 def _lines(table: pd.DataFrame, cast: Cast) -> alt.Scale:
-    """Return the colours of lines of several learners: that of the middle one."""
-    middle = {str(line): part["learner"].iloc[len(part) // 2] for line, part in table.groupby("line", sort=False)}
-    styles = styles_of(cast)
-    return alt.Scale(domain=list(middle), range=[styles[name].colour for name in middle.values()])
+    """Return the colours of lines of several learners."""
+    colours = line_colours(cast, dict(zip(table["line"], table["learner"], strict=True)))
+    lines = list(dict.fromkeys(table["line"]))
+    return alt.Scale(domain=lines, range=[colours[line] for line in lines])
 
 
 def _data(table: pd.DataFrame) -> Any:
@@ -180,27 +180,46 @@ def _budgets(table: pd.DataFrame, cast: Cast) -> dict[str, Any]:
     loss = alt.Y("loss:Q", title="loss of reward")
     line = base.mark_line(point=True).encode(x=x, y=loss, color=colour, tooltip=told)
     bars = base.mark_rule().encode(x=x, y=alt.Y("low:Q", title="loss of reward"), y2="high:Q", color=colour)
-    won = base.mark_line(point=True).encode(x=x, y=alt.Y("wins:Q", title="datasets"), color=colour, tooltip=told)
+    whole = alt.Axis(tickMinStep=1)
+    won = base.mark_line(point=True).encode(
+        x=x, y=alt.Y("wins:Q", title="datasets", axis=whole), color=colour, tooltip=told
+    )
     lost = base.mark_line(point={"filled": False, "fill": "white"}, strokeDash=[2, 3])
     lost = lost.encode(x=x, y=alt.Y("losses:Q", title="datasets"), color=colour, tooltip=told)
     size = {"width": WIDTH, "height": 200}
     return {"budgets": (line + bars).properties(**size), "budget_wins": (won + lost).properties(**size)}
 
 
-def _sweep(table: pd.DataFrame, cast: Cast, parameter: str) -> Any:
+def _sweep(table: pd.DataFrame, cast: Cast, parameter: str) -> dict[str, Any]:
+    """Return two charts over the values: the mean reward, and the difference to the value compared with."""
     order = [str(value) for value in dict.fromkeys(table["value"])]
-    shown = table.assign(
-        value=table["value"].map(str), low=table["mean"] - table["se"], high=table["mean"] + table["se"]
-    )
-    shown = shown.drop(columns="learner")
+    shown = table.assign(value=table["value"].map(str), reference=table["reference"].map(str))
+    shown["difference"] = shown["difference"].fillna(0)
+    bars = shown["difference_se"].fillna(0)
+    shown = shown.assign(low=shown["difference"] - bars, high=shown["difference"] + bars).drop(columns="learner")
     base = alt.Chart(_data(shown))
-    x = alt.X("value:N", sort=order, title=parameter.replace("_", " "))
+    x = alt.X("value:N", sort=order, title=parameter.replace("_", " "), axis=alt.Axis(labelAngle=0))
+    told = [alt.Tooltip("line:N", title="learner"), alt.Tooltip("value:N", title=parameter.replace("_", " "))]
+    told += [alt.Tooltip("mean:Q", title="mean reward", format=".4f")]
+    told += [alt.Tooltip("difference:Q", format="+.4f"), alt.Tooltip("difference_se:Q", title="its SE", format=".4f")]
+    told += [alt.Tooltip("reference:N", title="against")]
+    told += [alt.Tooltip(f"{name}:Q") for name in ("wins", "ties", "losses", "datasets")]
+    legend = alt.Legend(orient="top", title=None)
+    colour = alt.Color("line:N", scale=_lines(table, cast), legend=legend if table["line"].nunique() > 1 else None)
     y = alt.Y("mean:Q", title="mean final reward", scale=alt.Scale(zero=False))
-    told = ["line:N", "value:N", alt.Tooltip("mean:Q", format=".4f"), alt.Tooltip("se:Q", format=".4f"), "datasets:Q"]
-    colour = alt.Color("line:N", title=None, scale=_lines(table, cast), legend=alt.Legend(orient="top"))
+    offset = alt.XOffset("line:N", scale=alt.Scale(type="point", padding=8))  # so that no bar is hidden
     lines = base.mark_line(point=True).encode(x=x, y=y, color=colour, tooltip=told)
-    bars = base.mark_rule().encode(x=x, y=alt.Y("low:Q", title="mean final reward"), y2="high:Q", color=colour)
-    return (lines + bars).properties(width=WIDTH, height=260)
+    change = alt.Y("difference:Q", title="difference")
+    points = base.mark_point(filled=True, size=42, opacity=1)
+    points = points.encode(x=x, xOffset=offset, y=change, color=colour, tooltip=told)
+    limits = base.mark_rule().encode(
+        x=x, xOffset=offset, y=alt.Y("low:Q", title="difference"), y2="high:Q", color=colour
+    )
+    size = {"width": WIDTH, "height": 200}
+    return {
+        f"sweep_{parameter}": lines.properties(**size),
+        f"sweep_difference_{parameter}": alt.layer(_zero(), limits, points).properties(**size),
+    }
 
 
 def _importances(table: pd.DataFrame) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,19 @@ from matplotlib.figure import Figure
 from analysis.cast import Cast
 from emt.files import replacing
 
-__all__ = ["BLUE", "GREY", "ORANGE", "SHAPES", "VERMILION", "Style", "file_name", "new_figure", "save", "styles_of"]
+__all__ = [
+    "BLUE",
+    "GREY",
+    "ORANGE",
+    "SHAPES",
+    "VERMILION",
+    "Style",
+    "file_name",
+    "line_colours",
+    "new_figure",
+    "save",
+    "styles_of",
+]
 
 # Okabe and Ito's colours, told apart by the colour-blind too.
 ORANGE, GREEN, BLUE, SKY, VERMILION, PURPLE = "#E69F00", "#009E73", "#0072B2", "#56B4E9", "#D55E00", "#CC79A7"
@@ -91,24 +104,45 @@ def styles_of(cast: Cast) -> dict[str, Style]:
     shared: dict[str, list[str]] = {}
     for name in cast.order():
         shared.setdefault(cast.members[name].base, []).append(name)
-    strangers = [base for base in shared if base not in COLOURS]
-    colour = COLOURS | {base: MORE[place % len(MORE)] for place, base in enumerate(strangers)}
-    shades = {
-        name: shade
-        for base, names in shared.items()
-        for name, shade in zip(names, _shades(colour[base], len(names)), strict=True)
-    }
+    shades = _shaded(cast, shared)
     return {
         name: Style(shades[name], DASHES[place % len(DASHES)], MARKERS[place % len(MARKERS)])
         for place, name in enumerate(cast.order())
     }
 
 
-def _shades(colour: str, n: int) -> list[str]:
-    """Return a colour from a light to a dark shade; the colour itself if it is alone."""
+def line_colours(cast: Cast, lines: Mapping[str, str]) -> dict[str, str]:
+    """Return the colours of lines that join learners, by one learner of each: theirs, darker for each further line.
+
+    Examples
+    --------
+    >>> from analysis.cast import Member
+    >>> cast = Cast({name: Member("emt") for name in ("a", "b", "c", "d")})
+    >>> line_colours(cast, {"a to d": "b"})
+    {'a to d': '#0072B2'}
+    """
+    shared: dict[str, list[str]] = {}
+    for line, learner in lines.items():
+        shared.setdefault(cast.members[learner].base, []).append(line)
+    return _shaded(cast, shared, lightest=0)
+
+
+def _shaded(cast: Cast, shared: Mapping[str, list[str]], lightest: float = -0.5) -> dict[str, str]:
+    """Return shades of the colour of each base for the names that share it."""
+    strangers = dict.fromkeys(base for name in cast.order() if (base := cast.members[name].base) not in COLOURS)
+    colour = COLOURS | {base: MORE[place % len(MORE)] for place, base in enumerate(strangers)}
+    return {
+        name: shade
+        for base, names in shared.items()
+        for name, shade in zip(names, _shades(colour[base], len(names), lightest), strict=True)
+    }
+
+
+def _shades(colour: str, n: int, lightest: float) -> list[str]:
+    """Return a colour from its lightest to a dark shade; 0 is the colour itself, as it is where it is alone."""
     if n == 1:
         return [colour]
-    mixes = [(1.0, -share) if share < 0 else (0.0, share) for share in np.linspace(-0.5, 0.5, n)]
+    mixes = [(1.0, -share) if share < 0 else (0.0, share) for share in np.linspace(lightest, 0.5, n)]
     return [_mixed(colour, target, share) for target, share in mixes]
 
 

@@ -17,13 +17,24 @@ import vl_convert
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from analysis.budgets import BESIDE
+from analysis.cast import MANY
 from analysis.charts import DASHES, charts_of
 from analysis.contrasts import FEW
 from analysis.look import styles_of
 from analysis.metafeatures import FEATURES
 from analysis.results import Results
 from analysis.section import Section
-from analysis.summary import describe_features, findings, forest_rows, meta_sentences, table_1_rows
+from analysis.summary import (
+    describe_features,
+    findings,
+    forest_rows,
+    meta_sentences,
+    reason,
+    sweep_heading,
+    table_1_rows,
+)
+from analysis.sweep import sweep_rows
 from analysis.tables import standing
 from experiments.cli import command
 
@@ -32,6 +43,7 @@ __all__ = ["page_text"]
 TEMPLATE = Path(__file__).parent / "template"
 VEGA = "window.vegaEmbed = vegaEmbed;"
 SECTIONS = ("claims", "beside", "speed", "slowest", "budgets", "meta", "forest", "descriptions", "failures")
+TRACEBACKS = 10  # different ones that are shown
 WORDS = ["family", "columns", "actions", "group"]  # what datasets are chosen by
 
 
@@ -47,7 +59,7 @@ def page_text(results: Results, images: Mapping[str, bytes] = MappingProxyType({
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["code"] = _code
+    environment.filters |= {"code": _code, "sweep_heading": sweep_heading}
     title = " / ".join(results.study.folder.relative_to(results.study.results).parts)
     sections = _sections(results)
     return environment.get_template("report.html").render(
@@ -87,7 +99,7 @@ def _contents(results: Results, sections: dict[str, Any]) -> dict[str, str]:
     shown |= {"means": "Mean rewards", "curves": "Progressive reward", "rewards": "Every dataset"}
     shown |= {"budgets": "Budgets"} if sections["budgets"] else {}
     shown |= {"meta": "Where EMT beats parametric"} if sections["meta"] else {}
-    sweeps = {f"sweep-{name}": f"Side by side: {name.replace('_', ' ')}" for name in results.sweeps}
+    sweeps = {f"sweep-{name}": sweep_heading(name) for name in results.sweeps}
     own = {f"own-{number}": section.heading for number, section in enumerate(results.sections, 1)}
     return own | (shown if len(results.finals) else {}) | sweeps | {"runs": "What was run"}
 
@@ -97,11 +109,13 @@ def _sections(results: Results) -> dict[str, Any]:
     label = results.cast.label
     sections: dict[str, Any] = dict.fromkeys(SECTIONS, "")
     sections["coverage"] = _table(_coverage(results), "Runs of each learner")
-    sections["failures"] = _table(results.failed[["id", "message"]], "Failed runs") if len(results.failed) else ""
+    failed = pd.DataFrame({"run": results.failed["id"], "why": results.failed["message"].map(reason)})
+    sections["failures"] = _table(failed, "Failed runs")
+    sections["tracebacks"] = _tracebacks(results.failed)
     sections["origins"] = [_origin(origin) for origin in results.origins]
     sections["command"] = command("run", results.study)
     sections["sweeps"] = {
-        name: _table(table.drop(columns="learner"), f"Mean final reward by {name.replace('_', ' ')}")
+        name: _table(pd.DataFrame(sweep_rows(table, name)), f"Mean final reward by {name.replace('_', ' ')}")
         for name, table in results.sweeps.items()
     }
     if results.finals.empty:
@@ -133,7 +147,7 @@ def _coverage(results: Results) -> pd.DataFrame:
         rows.append({"learner": results.cast.label(learner), "runs done": len(part)})
         rows[-1] |= {"failed": int((results.failed["learner"] == learner).sum())}
         rows[-1] |= {"datasets": part["dataset"].nunique(), "with all seeds": int(whole.sum())}
-        rows[-1] |= {"interactions": f"{part['n_steps'].sum():,}"}
+        rows[-1] |= {"interactions": int(part["n_steps"].sum())}
     return pd.DataFrame(rows)
 
 
@@ -142,13 +156,35 @@ def _speed(results: Results) -> pd.DataFrame:
     table = results.speed
     shown = {
         "learner": [results.cast.label(name) for name in table["learner"]],
-        "interactions per second": [f"{value:,.0f}" for value in table["per_second"]],
-        "slowest run (s)": [f"{value:.2f}" for value in table["slowest"]],
-        "peak memory (MiB)": ["" if pd.isna(value) else f"{value:,.0f}" for value in table["peak_mib"]],
-        "core-hours": [f"{value:.4f}" for value in table["core_hours"]],
-        "core-hours of the whole study": [f"{value:.4f}" for value in table["whole_core_hours"]],
+        "interactions per second": table["per_second"].round().astype(int),
+        "slowest run": table["slowest"].map(_time),
+        "peak memory (MiB)": table["peak_mib"].round().astype("Int64"),
+        "core time": (3600 * table["core_hours"]).map(_time),
+        "core time of the whole study": (3600 * table["whole_core_hours"]).map(_time),
     }
     return pd.DataFrame(shown)
+
+
+def _time(seconds: float) -> str:
+    """Return a time in the unit that suits it.
+
+    Examples
+    --------
+    >>> _time(0.0123), _time(75), _time(5400), _time(1e6)
+    ('0.012 s', '1.2 min', '1.5 h', '280 h')
+    """
+    for size, unit in ((3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{float(f'{seconds / size:.2g}'):g} {unit}"
+    return f"{float(f'{seconds:.2g}'):g} s"
+
+
+def _tracebacks(failed: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return each whole message of failed runs once, with how many runs have it and which is the first."""
+    groups = failed.groupby("message", sort=False)["id"]
+    return [
+        {"why": reason(str(text)), "runs": len(names), "first": names.iloc[0], "text": text} for text, names in groups
+    ][:TRACEBACKS]
 
 
 def _origin(origin: dict[str, Any]) -> str:
@@ -209,6 +245,7 @@ def _data(results: Results) -> dict[str, Any]:
         "baseline": results.baseline,
         "bars": results.options.rule.bars,
         "few": FEW,
+        "many": MANY,
         "learners": learners,
         "datasets": _records(datasets),
         "words": [word for word in WORDS if datasets[word].nunique() > 1],
@@ -232,6 +269,7 @@ def _data(results: Results) -> dict[str, Any]:
             },
         },
         "budgets": _budgets(results),
+        "beside": BESIDE,
         "meta": _meta(results, place),
         "features": FEATURES,
         "charts": charts_of(present, results.budgets, results.swept, results.sweeps, importances),

@@ -180,7 +180,9 @@ def beside(
         if pair in pairs:
             ours, labels = pairs[pair], " against ".join(map(cast.label, pair))
             published = TABLE_1[pair[0]][pair[1]], TABLE_1[pair[1]][pair[0]]
-            rows.append({"comparison": labels, "here": _shares(ours["wins"], ours["losses"], ours["datasets"])})
+            decided = ours["undecided"] < ours["datasets"]
+            here = _shares(ours["wins"], ours["losses"], ours["datasets"]) if decided else "undecided"
+            rows.append({"comparison": labels, "here": here})
             rows[-1] |= {"paper": _shares(*published, TABLE_1_DATASETS)}
             rows[-1] |= {"datasets": ours["datasets"], "seeds": ours["seeds"]}
     last = curves[curves["step"] == 4000]

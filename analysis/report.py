@@ -25,7 +25,7 @@ from analysis.meta import PAPER_COMPACT, draw_feature, draw_importances
 from analysis.metafeatures import FEATURES
 from analysis.page import page_text
 from analysis.results import Options, Results, results_of
-from analysis.summary import describe_features, summary_text
+from analysis.summary import describe_features, summary_text, sweep_heading
 from analysis.sweep import draw_sweep
 from analysis.tables import markdown, standing, wins_latex, wins_markdown
 from analysis.tidy import count_text
@@ -182,9 +182,9 @@ def _meta_drawings(results: Results) -> list[_Drawing]:
 
 
 def _sweep_drawings(results: Results) -> list[_Drawing]:
-    text = "Mean final reward of each value"
+    text = "Mean final reward of each value, and its difference to one of them"
     return [
-        _Drawing(f"Side by side: {name}", f"sweep_{name}", text, partial(draw_sweep, table, results.swept, name))
+        _Drawing(sweep_heading(name), f"sweep_{name}", text, partial(draw_sweep, table, results.swept, name))
         for name, table in results.sweeps.items()
     ]
 

@@ -129,6 +129,11 @@ class Results:
         """How many runs the whole study has."""
         return self.n_datasets * self.study.n_runs
 
+    @cached_property
+    def even(self) -> bool:
+        """Whether all learners have finished runs of the same datasets, so that their means can be compared."""
+        return bool((self.finals.groupby("dataset")["learner"].nunique() == len(self.cast.members)).all())
+
     @property
     def n_datasets(self) -> int:
         """How many datasets the whole study has, those included that are missing here."""
@@ -257,6 +262,7 @@ def results_of(study: Study, options: Options, say: Callable[[str], None] = lamb
     swept, pool = pooled([(cast, finals), *(subs := sub_studies(study))])
     swept = swept.only(pool["learner"])
     parameters = [one for one in swept_parameters(swept) if one not in told and (one != "budget" or subs)]
+    sweeps = {parameter: sweep_table(pool, swept, parameter, options.rule) for parameter in parameters}
     say("describing the datasets")
     ours = {name: todo.sources[name] for name in dict.fromkeys(finals["dataset"])}
     datasets = dataset_table(ours, study.horizon, groups)
@@ -275,7 +281,7 @@ def results_of(study: Study, options: Options, say: Callable[[str], None] = lamb
         meta=_meta(pairs, todo, say) if options.meta else None,
         sections=sections,
         swept=swept,
-        sweeps={parameter: sweep_table(pool, swept, parameter) for parameter in parameters},
+        sweeps={parameter: table for parameter, table in sweeps.items() if len(table)},
         origins=store.origins(study.folder),
     )
 

@@ -14,12 +14,22 @@ from analysis.metafeatures import DESCRIPTIONS, FEATURES
 from analysis.paper import MIN_DATASETS, PAPER_F1, PAPER_SEEDS, TABLE_1, TABLE_1_DATASETS
 from analysis.results import Meta, Results
 from analysis.section import Section, signed
+from analysis.sweep import sweep_rows, sweep_sentence
 from analysis.tables import markdown, standing, wins_markdown
 from analysis.tidy import count_text
-from analysis.wins import MIN_SEEDS, outcome_counts
+from analysis.wins import MIN_SEEDS, outcome_counts, outcome_text
 from experiments.cli import command
 
-__all__ = ["describe_features", "findings", "forest_rows", "meta_sentences", "summary_text", "table_1_rows"]
+__all__ = [
+    "describe_features",
+    "findings",
+    "forest_rows",
+    "meta_sentences",
+    "reason",
+    "summary_text",
+    "sweep_heading",
+    "table_1_rows",
+]
 
 Figures = Mapping[str, Mapping[str, str]]
 LISTED = 10  # failed runs that are listed; the page has all
@@ -51,35 +61,46 @@ def findings(results: Results) -> list[str]:
         f"{n_done:,} of {n_all:,} runs are done ({n_done / max(n_all, 1):.1%}){failed}: {results.n_datasets} datasets, "
         f"{study.seeds} seeds, {len(study.learners)} learners, {stories}at most {study.horizon:,} interactions a run."
     ]
-    if n_done < n_all:
-        said += [f"What is missing is run by `{command('run', study)}`, which goes on where it stopped."]
     if not n_done:
-        return [*said, f"There is no finished run of it in `{study.folder / 'runs'}` yet."]
+        said += [f"There is no finished run of it in `{study.folder / 'runs'}` yet."]
+        said += [f"The study is run by `{command('run', study)}`."]
+        return said + _sweep_findings(results)
+    if n_done + len(results.failed) < n_all:
+        said += [f"What is missing is run by `{command('run', study)}`, which goes on where it stopped."]
+    if len(results.failed):
+        said += [f"The failed ones are run again by `{command('run', study)} retry=errors`."]
     if len(study.stories) > 1:
         said += [f"Where no story is named, what is said is about the story {study.stories[0]}."]
     label, means = results.present.label, results.means
-    best = means.sort_values("mean", ascending=False, kind="stable").iloc[0]
-    count = count_text(best["datasets"], best["fewest_seeds"], best["most_seeds"])
-    said += [f"The highest mean reward is {best['mean']:.3f} ({label(best['learner'])}, {count})."]
+    if results.even:
+        best = means.sort_values("mean", ascending=False, kind="stable").iloc[0]
+        count = count_text(best["datasets"], best["fewest_seeds"], best["most_seeds"])
+        said += [f"The highest mean reward is {best['mean']:.3f} ({label(best['learner'])}, {count})."]
+    else:
+        said += ["Not all learners have finished runs of the same datasets: compare differences, not means."]
     others = means[means["learner"] != results.baseline].sort_values("difference", ascending=False, kind="stable")
     if len(results.present.members) > MANY:
         said += [f"Each against {label(results.baseline)} is in the table of mean rewards, each pair on the page."]
     else:
         said += [_against(results, row) for row in others.to_dict("records") if row["shared"]]
+    said += _sweep_findings(results)
     judged = pd.Series([claim["verdict"] for claim in results.claims], dtype=str).value_counts(sort=False)
     if len(judged):
         said += [f"Of the paper's claims that it can judge: {', '.join(f'{n} {word}' for word, n in judged.items())}."]
     return said
 
 
+def _sweep_findings(results: Results) -> list[str]:
+    few = {name: table for name, table in results.sweeps.items() if table["line"].nunique() <= MANY}
+    return [sweep_sentence(table, parameter) for parameter, table in few.items()]
+
+
 def _against(results: Results, row: Mapping[Any, Any]) -> str:
     counts = outcome_counts(results.contrast(row["learner"], results.baseline))
-    ties = f"{counts['ties']} ties" + (f", {counts['undecided']} undecided" if counts["undecided"] else "")
-    se = f" ± {row['difference_se']:.4f}" if pd.notna(row["difference_se"]) else ""
     return (
         f"{results.present.label(row['learner'])} against {results.present.label(results.baseline)}: "
-        f"{counts['wins']} wins, {ties}, {counts['losses']} losses; "
-        f"mean difference {signed(row['difference'])}{se} (SE over {row['shared']} datasets)."
+        f"{outcome_text(counts)}; mean difference {signed(row['difference'], row['difference_se'])} "
+        f"({'SE over ' if pd.notna(row['difference_se']) else ''}{_datasets(row['shared'])})."
     )
 
 
@@ -135,9 +156,9 @@ def _rewards(results: Results) -> list[str]:
             if row["shared"]
             else "",
             "its SE": f"{row['difference_se']:.4f}" if pd.notna(row["difference_se"]) else "",
-            "wins / ties / losses": _counts(results, row["learner"]) if row["shared"] else "",
+            "wins, ties, losses": _counts(results, row["learner"]) if row["shared"] else "",
             "datasets": int(row["datasets"]),
-            "seeds": f"{row['fewest_seeds']:.0f} to {row['most_seeds']:.0f}",
+            "seeds": " to ".join(f"{seeds:.0f}" for seeds in sorted({row["fewest_seeds"], row["most_seeds"]})),
         }
         for row in results.means.to_dict("records")
     ]
@@ -149,8 +170,11 @@ def _rewards(results: Results) -> list[str]:
 
 
 def _counts(results: Results, learner: str) -> str:
-    counts = outcome_counts(results.contrast(learner, results.baseline))
-    return " / ".join(str(counts[word]) for word in ("wins", "ties", "losses"))
+    return outcome_text(outcome_counts(results.contrast(learner, results.baseline)))
+
+
+def _datasets(n: int) -> str:
+    return f"{n} dataset{'' if n == 1 else 's'}"
 
 
 def _own(section: Section) -> list[str]:
@@ -182,11 +206,41 @@ def _section(results: Results, heading: str, figures: Mapping[str, str]) -> str:
         lines += [markdown(forest_rows(results.meta.forest))] if results.meta.forest else []
         lines += ["What the features are is in [meta_features.md](tables/meta_features.md)."]
     if heading.startswith("Budgets"):
-        shown = results.budgets.drop(columns=["line", "reference", "fewest_seeds", "most_seeds"])
-        lines += [markdown(shown.assign(learner=[results.present.label(name) for name in shown["learner"]]))]
-    if (parameter := heading.removeprefix("Side by side: ")) in results.sweeps:
-        lines += [markdown(results.sweeps[parameter].drop(columns="learner"))]
+        lines += [
+            "The loss is of mean reward against the largest budget, paired by dataset and seed; SE over datasets.",
+            markdown(_budget_rows(results)),
+        ]
+    for parameter, table in results.sweeps.items():
+        if heading == sweep_heading(parameter):
+            lines += [markdown(sweep_rows(table, parameter))]
     return "\n\n".join([*lines, *(_figure(name, text) for name, text in figures.items())])
+
+
+def _budget_rows(results: Results) -> list[dict[str, Any]]:
+    label = results.present.label
+    return [
+        {
+            "learner": label(row["learner"]),
+            "budget": row["budget"],
+            "share of memory": f"{100 * row['share']:.3g}%",
+            "loss of reward": "" if row["learner"] == row["reference"] else f"{row['loss']:.4f}",
+            "its SE": f"{row['se']:.4f}" if row["learner"] != row["reference"] and pd.notna(row["se"]) else "",
+            "datasets": row["datasets"],
+            f"against {label(results.baseline)}": outcome_text(row) if row["versus_baseline"] else "",
+        }
+        for row in results.budgets.to_dict("records")
+    ]
+
+
+def sweep_heading(parameter: str) -> str:
+    """Return the heading of a sweep.
+
+    Examples
+    --------
+    >>> sweep_heading("leaf_capacity")
+    'Side by side: leaf capacity'
+    """
+    return f"Side by side: {parameter.replace('_', ' ')}"
 
 
 def _figure(name: str, text: str) -> str:
@@ -195,8 +249,8 @@ def _figure(name: str, text: str) -> str:
 
 def meta_sentences(results: Results, meta: Meta) -> list[str]:
     """Say how well meta-features predict where EMT beats parametric, or why that cannot be said."""
-    wins, n = int((meta.table["outcome"] == "win").sum()), len(meta.table)
-    lines = [f"Meta-features of {n} datasets; EMT beats parametric on {wins} of them, and does not on {n - wins}."]
+    counts, n = outcome_counts(meta.table), len(meta.table)
+    lines = [f"Meta-features of {_datasets(n)}, on which EMT against parametric has {outcome_text(counts)}."]
     if meta.missing:
         name, reason = next(iter(meta.missing.items()))
         prepare = command("prepare", results.study)
@@ -234,6 +288,20 @@ def describe_features() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def reason(message: str) -> str:
+    r"""Return what an error says, without the lines of the traceback above it.
+
+    Examples
+    --------
+    >>> reason("Traceback (most recent call last):\n  File 'a.py', line 1\nValueError: no luck\nat all")
+    'ValueError: no luck at all'
+    """
+    lines = message.splitlines()
+    inside = [place for place, line in enumerate(lines) if line.startswith(" ") or line.startswith("Traceback")]
+    told = lines[max(inside, default=-1) + 1 :] or lines
+    return " ".join(line.strip() for line in told if line.strip())
+
+
 def _failures(results: Results) -> list[str]:
     failed = results.failed
     if failed.empty:
@@ -241,4 +309,5 @@ def _failures(results: Results) -> list[str]:
     lines = [
         f"## Failures\n\n{len(failed):,} runs failed" + (f"; the first {LISTED}:" if len(failed) > LISTED else ":")
     ]
-    return [*lines, markdown(failed[["id", "message"]].head(LISTED))]
+    shown = failed.head(LISTED)
+    return [*lines, markdown(pd.DataFrame({"run": shown["id"], "why": shown["message"].map(reason)}))]

@@ -11,13 +11,15 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.cast import Cast, Member, cast_of
-from analysis.look import MARKERS, new_figure, styles_of
+from analysis.look import GREY, MARKERS, line_colours
+from analysis.section import signed
 from analysis.tidy import count_text, final_rewards
+from analysis.wins import Rule, compare, outcome_counts, outcome_text
 from experiments import store
 from experiments.config import ConfigError, Study, swept
 from experiments.plan import recorded_plan
 
-__all__ = ["draw_sweep", "pooled", "sub_studies", "sweep_table", "swept_parameters"]
+__all__ = ["draw_sweep", "pooled", "sub_studies", "sweep_rows", "sweep_sentence", "sweep_table", "swept_parameters"]
 
 
 def sub_studies(study: Study) -> list[tuple[Cast, pd.DataFrame]]:
@@ -105,8 +107,11 @@ def _place(value: Any) -> tuple[bool, float, str]:
     return value is None, number, str(value)
 
 
-def sweep_table(finals: pd.DataFrame, cast: Cast, parameter: str) -> pd.DataFrame:
+def sweep_table(finals: pd.DataFrame, cast: Cast, parameter: str, rule: Rule | None = None) -> pd.DataFrame:
     """Return the mean final reward of each value of a parameter, over the datasets that all values of a line have.
+
+    Each value is compared with one of them, the reference: that of a learner whose name does not give the parameter,
+    or else the first. That difference is paired by dataset and seed.
 
     Parameters
     ----------
@@ -116,12 +121,15 @@ def sweep_table(finals: pd.DataFrame, cast: Cast, parameter: str) -> pd.DataFram
         The learners.
     parameter : str
         One of `swept_parameters`.
+    rule : Rule, optional
+        When a difference is a win.
 
     Returns
     -------
     DataFrame
-        Columns line (the learner, but for the parameter), learner, value, mean, se (over datasets), datasets,
-        fewest_seeds and most_seeds.
+        Columns line (the learner, but for the parameter), learner, value, reference (a value), mean, difference (to
+        the reference; none for itself) and difference_se (over datasets), wins, ties, losses and undecided against
+        it, datasets, fewest_seeds and most_seeds.
 
     Examples
     --------
@@ -136,30 +144,92 @@ def sweep_table(finals: pd.DataFrame, cast: Cast, parameter: str) -> pd.DataFram
         part = means[means["learner"].isin(family)]
         counts = part.groupby("dataset")["learner"].nunique()
         part = part[part["dataset"].isin(counts.index[counts == part["learner"].nunique()])]
+        family = [learner for learner in family if (part["learner"] == learner).any()]
+        if not family:
+            continue
+        reference = next((name for name in family if parameter not in cast.members[name].varied), family[0])
+        shared = finals[finals["dataset"].isin(part["dataset"]) & finals["learner"].isin(family)]
         for learner in family:
-            one = part[part["learner"] == learner]
-            if len(one):
-                value = cast.value(learner, parameter)
-                rows.append({"line": cast.label(family[0], but=parameter), "learner": learner})
-                rows[-1] |= {"value": "none" if value is None else value}
-                rows[-1] |= {"mean": one["reward"].mean(), "se": one["reward"].sem(), "datasets": len(one)}
-                rows[-1] |= {"fewest_seeds": one["seeds"].min(), "most_seeds": one["seeds"].max()}
+            one, table = part[part["learner"] == learner], compare(shared, learner, reference, rule)
+            if learner == reference:
+                table = table.iloc[:0]
+            rows.append({"line": cast.label(reference, but=parameter), "learner": learner})
+            rows[-1] |= {"value": _said(cast.value(learner, parameter))}
+            rows[-1] |= {"reference": _said(cast.value(reference, parameter)), "mean": one["reward"].mean()}
+            rows[-1] |= {"difference": table["mean"].mean(), "difference_se": table["mean"].sem()}
+            rows[-1] |= {**outcome_counts(table), "datasets": len(one)}
+            rows[-1] |= {"fewest_seeds": one["seeds"].min(), "most_seeds": one["seeds"].max()}
     return pd.DataFrame(rows)
 
 
+def _said(value: Any) -> Any:
+    return "none" if value is None else value
+
+
+def sweep_rows(table: pd.DataFrame, parameter: str) -> list[dict[str, Any]]:
+    """Return a table of `sweep_table` as it is read."""
+    return [
+        {
+            "learner": row["line"],
+            parameter.replace("_", " "): str(row["value"]),
+            "mean reward": f"{row['mean']:.4f}",
+            "difference": "" if pd.isna(row["difference"]) else signed(row["difference"]),
+            "its SE": "" if pd.isna(row["difference_se"]) else f"{row['difference_se']:.4f}",
+            "against": "" if pd.isna(row["difference"]) else str(row["reference"]),
+            "wins, ties, losses": "" if pd.isna(row["difference"]) else outcome_text(row),
+            "datasets": row["datasets"],
+        }
+        for row in table.to_dict("records")
+    ]
+
+
+def sweep_sentence(table: pd.DataFrame, parameter: str) -> str:
+    """Say which value of a parameter earns most.
+
+    Examples
+    --------
+    >>> leaves = {f"leaf{n}": Member("emt", {"leaf_capacity": n}, {"leaf_capacity": n}) for n in (9, 99)}
+    >>> runs = pd.DataFrame({"dataset": "iris", "learner": ["leaf9", "leaf99"] * 3, "seed": [0, 0, 1, 1, 2, 2],
+    ...                      "reward": [0.5, 0.7, 0.6, 0.81, 0.7, 0.9]})
+    >>> sweep_sentence(sweep_table(runs, Cast(leaves), "leaf_capacity"), "leaf_capacity")
+    'Of leaf capacity, EMT earns most with 99 (+0.2033 against 9: 1 win, 0 ties, 0 losses).'
+    """
+    said = []
+    for line, part in table.groupby("line", sort=False):
+        best = part.sort_values("mean", ascending=False, kind="stable").iloc[0]
+        text = f"{line} earns most with {best['value']}"
+        if pd.notna(best["difference"]):
+            gain = signed(best["difference"], best["difference_se"])
+            text += f" ({gain} against {best['reference']}: {outcome_text(best.to_dict())})"
+        said.append(text)
+    return f"Of {parameter.replace('_', ' ')}, {'; '.join(said)}."
+
+
 def draw_sweep(table: pd.DataFrame, cast: Cast, parameter: str) -> Figure:
-    """Draw the mean final reward over the values, a line a learner; they are evenly spaced whatever their size."""
-    figure, axes = new_figure(6, 3)
+    """Draw the mean final reward over the values, a line a learner, and beside it the difference to the reference.
+
+    Values are evenly spaced whatever their size.
+    """
+    figure = Figure(figsize=(6, 3), layout="constrained")
+    means, differences = figure.subplots(1, 2)
     values = sorted(dict.fromkeys(table["value"]), key=lambda value: _place(None if value == "none" else value))
-    styles = styles_of(cast)
+    colours = line_colours(cast, dict(zip(table["line"], table["learner"], strict=True)))
     for position, (line, part) in enumerate(table.groupby("line", sort=False)):
         places = np.array([values.index(value) for value in part["value"]]) + 0.03 * position
-        look = styles[part["learner"].iloc[len(part) // 2]].line | {"marker": MARKERS[position % len(MARKERS)]}
-        axes.errorbar(places, part["mean"], part["se"].fillna(0), capsize=2, label=str(line), **look)
-    axes.set_xticks(range(len(values)), [str(value) for value in values])
-    axes.set_xlabel(parameter.replace("_", " "))
-    axes.set_ylabel("mean final reward")
-    count = count_text(table["datasets"].min(), table["fewest_seeds"].min(), table["most_seeds"].max())
-    axes.set_title(f"{count}; bars: 1 SE over datasets")
-    figure.legend(loc="outside lower center", ncols=3, frameon=False)
+        look: dict[str, Any] = {"color": colours[str(line)], "marker": MARKERS[position % len(MARKERS)]}
+        look |= {"markersize": 4, "label": str(line)}
+        means.plot(places, part["mean"], **look)
+        bars = part["difference_se"].fillna(0)
+        differences.errorbar(places, part["difference"].fillna(0), bars, capsize=2, **look)
+    differences.axhline(0, color=GREY, linewidth=0.8, zorder=0)
+    for axes in (means, differences):
+        axes.set_xticks(range(len(values)), [str(value) for value in values])
+        axes.set_xlabel(parameter.replace("_", " "))
+    means.set_ylabel("mean final reward")
+    references = table["reference"].map(str).unique()
+    own = references[0] if len(references) == 1 else "the reference"
+    differences.set_ylabel(f"difference to {own}")
+    differences.set_title("bars: 1 SE over datasets")
+    means.set_title(count_text(table["datasets"].min(), table["fewest_seeds"].min(), table["most_seeds"].max()))
+    figure.legend(*means.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     return figure

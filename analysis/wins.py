@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-__all__ = ["MIN_SEEDS", "PAPER", "Rule", "compare", "compare_all", "outcome_counts", "turned", "win_table"]
+__all__ = [
+    "MIN_SEEDS",
+    "PAPER",
+    "Rule",
+    "compare",
+    "compare_all",
+    "outcome_counts",
+    "outcome_text",
+    "turned",
+    "win_table",
+]
 
 MIN_SEEDS = 3  # fewer decide nothing
 COUNTS = {"wins": "win", "ties": "tie", "losses": "loss", "undecided": "undecided"}
@@ -159,6 +170,24 @@ def outcome_counts(table: pd.DataFrame) -> dict[str, int]:
     return {name: int((table["outcome"] == word).sum()) for name, word in COUNTS.items()}
 
 
+def outcome_text(counts: Mapping[Any, Any]) -> str:
+    """Say the counts of `outcome_counts` in words; what is not decided is no tie.
+
+    Examples
+    --------
+    >>> outcome_text({"wins": 2, "ties": 1, "losses": 1, "undecided": 0})
+    '2 wins, 1 tie, 1 loss'
+    >>> outcome_text({"wins": 0, "ties": 0, "losses": 0, "undecided": 4})
+    '4 undecided'
+    """
+    ones = {"wins": "win", "ties": "tie", "losses": "loss"}
+    said = [f"{counts[many]:.0f} {one if counts[many] == 1 else many}" for many, one in ones.items()]
+    if not counts["undecided"]:
+        return ", ".join(said)
+    decided = any(counts[word] for word in ones)
+    return ", ".join([*(said if decided else ()), f"{counts['undecided']:.0f} undecided"])
+
+
 def _by_seed(finals: pd.DataFrame) -> pd.DataFrame:
     """Return the rewards with a row a dataset and a column a learner and seed."""
     return finals.pivot(index="dataset", columns=["learner", "seed"], values="reward")
@@ -187,13 +216,15 @@ def _decided(values: np.ndarray, mean: np.ndarray, se: np.ndarray, rule: Rule) -
     """Say on which datasets (rows of differences, NaN where a seed is missing) a rule finds a difference."""
     if rule.test == "paper":
         return np.asarray(np.abs(mean) > 1.96 * np.nan_to_num(se))
+    p, differ = np.ones(len(values)), np.nan_to_num(values).any(axis=1)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # of rows without spread, and of few seeds
         if rule.test == "ttest":
-            p = np.asarray(stats.ttest_1samp(values, 0, axis=1, nan_policy="omit").pvalue, dtype=float)
+            found = stats.ttest_1samp(values[differ], 0, axis=1, nan_policy="omit")
         else:
-            p = np.asarray(stats.wilcoxon(values, axis=1, nan_policy="omit").pvalue, dtype=float)
-    p = np.where(np.isnan(p), 1.0, p)  # all differences are 0, or there is one alone
+            found = stats.wilcoxon(values[differ], axis=1, nan_policy="omit")
+    p[differ] = np.ma.filled(found.pvalue, np.nan)
+    p = np.where(np.isnan(p), 1.0, p)  # there is one alone
     if rule.holm:
         return np.asarray(multipletests(p, rule.level, method="holm")[0])
     return np.asarray(p < rule.level)

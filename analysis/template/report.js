@@ -55,9 +55,11 @@ function counts(rows) {
   for (const row of rows) found[row.outcome] += 1;
   return found;
 }
+const numbered = (n) => `${n} ${n === 1 ? "dataset" : "datasets"}`;
 function told(found) {
-  const open = found.undecided ? `, ${found.undecided} undecided` : "";
-  return `${found.win} wins, ${found.tie} ties, ${found.loss} losses${open}`;
+  const words = [["win", "wins"], ["tie", "ties"], ["loss", "losses"]].map(([one, many]) => `${found[one]} ${found[one] === 1 ? one : many}`);
+  if (!found.undecided) return words.join(", ");
+  return [...(found.win + found.tie + found.loss ? words : []), `${found.undecided} undecided`].join(", ");
 }
 
 // ---- charts
@@ -72,17 +74,20 @@ function filled(node, words) {
   if (node && typeof node === "object") return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, filled(value, words)]));
   return node;
 }
-function look() {
+function look(width) {
   const style = getComputedStyle(document.documentElement), of = (name) => style.getPropertyValue(name).trim();
   const [fore, faint, line, back] = ["--fore", "--faint", "--line", "--back"].map(of);
   return { background: back, font: "system-ui, sans-serif", view: { stroke: null },
-    axis: { labelColor: fore, titleColor: fore, gridColor: line, domainColor: faint, tickColor: faint, labelFontSize: 12, titleFontSize: 13, titleFontWeight: "normal" },
+    axis: { labelColor: fore, titleColor: fore, gridColor: line, domainColor: faint, tickColor: faint, labelFontSize: 12, titleFontSize: 13, titleFontWeight: "normal", labelSeparation: 6 },
+    axisXQuantitative: { tickCount: Math.max(3, Math.round(width / 90)) },
     legend: { labelColor: fore, titleColor: fore, labelFontSize: 12, labelLimit: 260 }, rule: { color: faint } };
 }
-function narrow(node) {
+// Gives every legend as many columns as there is room for, and all of its entries.
+function withLegends(node, columns) {
   if (!node || typeof node !== "object") return node;
-  if (Array.isArray(node)) return node.map(narrow);
-  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, key === "legend" && value ? { ...value, columns: 1 } : narrow(value)]));
+  if (Array.isArray(node)) return node.map((one) => withLegends(one, columns));
+  return Object.fromEntries(Object.entries(node).map(([key, value]) =>
+    [key, key === "legend" && value ? { ...value, columns, symbolLimit: 0 } : withLegends(value, columns)]));
 }
 const drawn = {};
 async function draw(name, spec, rows, words, description) {
@@ -95,10 +100,12 @@ async function draw(name, spec, rows, words, description) {
     place.dataset.drawn = turn;
     return;
   }
-  const whole = { ...filled(place.clientWidth < 560 ? narrow(spec) : spec, words), description };
+  const width = place.clientWidth, longest = Math.max(0, ...(words.legend || []).map((text) => text.length));
+  const columns = Math.max(1, Math.floor(width / (Math.min(7 * longest, 260) + 50)));
+  const whole = { ...filled(withLegends(spec, columns), words), description };
   if (rows) whole.datasets = { rows };
   delete whole.config;
-  const { view } = await vegaEmbed(place, whole, { actions: false, renderer: "svg", config: look(), tooltip: { theme: document.documentElement.dataset.theme === "dark" ? "dark" : "light" } });
+  const { view } = await vegaEmbed(place, whole, { actions: false, renderer: "svg", config: look(width), tooltip: { theme: document.documentElement.dataset.theme === "dark" ? "dark" : "light" } });
   if (turn !== drawn[name]) return;
   figure.querySelectorAll(".save").forEach((old) => old.remove());
   for (const kind of ["svg", "png"]) {
@@ -115,7 +122,7 @@ function contrastWords(first, second, rows) {
     tie: `ties (${found.tie})`, undecided: `undecided (${found.undecided})` };
   return { first: labels[first], second: labels[second], "first colour": colours[first], "second colour": colours[second],
     bars: data.bars, counts: JSON.stringify(texts), shown: rows.map((row) => row.name).reverse(),
-    outcomes: Object.keys(texts).filter((word) => word !== "undecided" || found.undecided) };
+    legend: Object.values(texts), outcomes: Object.keys(texts).filter((word) => word !== "undecided" || found.undecided) };
 }
 
 // ---- parts of the page
@@ -137,9 +144,10 @@ function showWins(sets) {
 function showContrast(sets) {
   const [first, second] = chosen.pair, rows = contrast(first, second, sets);
   $("contrast-name").textContent = `${labels[first]} against ${labels[second]}`;
-  $("contrast-counts").textContent = `${told(counts(rows))} on ${rows.length} datasets`;
+  $("contrast-counts").textContent = `${told(counts(rows))} on ${numbered(rows.length)}`;
   for (const [id, key] of [["first", first], ["second", second]]) options($(id), data.learners.map((one) => [one.key, one.label]), key);
   const few = rows.length <= data.few;
+  $("contrast-scale").textContent = few ? "" : "The scale is linear to ±0.01 and logarithmic beyond.";
   const spec = few ? { ...data.charts.contrast_few, height: 22 * rows.length } : data.charts.contrast;
   draw("contrast", spec, rows, contrastWords(first, second, rows),
     `the contrast of ${labels[first]} and ${labels[second]}`);
@@ -154,7 +162,7 @@ function showMeans(sets) {
       differences.length ? told(found) : "", String(values.length)];
     return element("tr", { "data-learner": key }, element("th", { scope: "row" }, labels[key]), ...cells.map((cell) => element("td", {}, cell)));
   });
-  $("mean-table").replaceChildren(element("caption", {}, `Mean rewards on ${sets.size} datasets`), element("thead", {}, element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text)))), element("tbody", {}, ...rows));
+  $("mean-table").replaceChildren(element("caption", {}, `Mean rewards on ${numbered(sets.size)}`), element("thead", {}, element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text)))), element("tbody", {}, ...rows));
 }
 function showRewards(sets) {
   const keys = order(), reward = {};
@@ -178,13 +186,14 @@ function showRewards(sets) {
     const shown = value(place, id);
     return element("td", {}, missing(shown) ? "" : id === "difference" ? fixed(shown, 4, "+") : typeof shown === "number" ? shown.toLocaleString("en") : shown);
   })));
-  $("reward-table").replaceChildren(element("caption", {}, `Mean rewards on each of ${sets.size} datasets ± their standard errors over seeds`), element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
+  $("reward-table").replaceChildren(element("caption", {}, `Mean rewards on each of ${numbered(sets.size)} ± their standard errors over seeds`), element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
 }
 function showCurves(sets) {
-  const keys = order().filter((key) => data.curves[key]), steps = data.curves.steps;
+  const all = order().filter((key) => data.curves[key]), steps = data.curves.steps, many = all.length > data.many;
+  const keys = many ? all.filter((key) => key === chosen.baseline || chosen.pair.includes(key)) : all;
   const whole = [...sets].filter((place) => keys.every((key) => data.curves[key][place]));
   if (chosen.curve !== "" && !whole.includes(Number(chosen.curve))) chosen.curve = "";
-  options($("curve-set"), [["", `mean of ${whole.length} datasets`], ...whole.map((place) => [String(place), data.datasets[place].name])], chosen.curve);
+  options($("curve-set"), [["", `mean of ${numbered(whole.length)}`], ...whole.map((place) => [String(place), data.datasets[place].name])], chosen.curve);
   const places = chosen.curve === "" ? whole : [Number(chosen.curve)];
   const rows = places.length ? keys.flatMap((key) => steps.map((step, at) => {
     const values = places.map((place) => data.curves[key][place][at]), reward = mean(values), se = standardError(values);
@@ -193,25 +202,28 @@ function showCurves(sets) {
   })) : [];
   $("curve-note").textContent = places.length > 1 ? `Datasets that have ${steps.at(-1).toLocaleString("en")} interactions with every chosen learner${keys.length <= BANDS ? "; bands: 1 SE over datasets" : `. Bands of 1 SE are shown of up to ${BANDS} learners`}.`
     : places.length ? "The mean over seeds of one dataset." : "None of the chosen datasets has a curve of every chosen learner.";
-  draw("curves", data.charts.curves, rows, { shown: keys.map((key) => labels[key]) }, "the curves of progressive reward");
+  if (many) $("curve-note").textContent += ` Of ${all.length} learners, the baseline and those of the contrast are drawn; choose at most ${data.many} above to see them all.`;
+  const shown = keys.map((key) => labels[key]);
+  draw("curves", data.charts.curves, rows, { shown, legend: shown }, "the curves of progressive reward");
 }
 function showBudgets(sets) {
   if (!data.budgets.length) return;
-  const rows = data.budgets.flatMap(({ line, members }) => members.filter((one) => chosen.learners.has(one.learner)).map((one) => {
-    const own = data.rewards[one.learner].set.filter((place) => sets.has(place));
+  const rows = data.budgets.flatMap(({ line, members }, place) => members.filter((one) => chosen.learners.has(one.learner)).map((one) => {
+    const own = data.rewards[one.learner].set.filter((number) => sets.has(number));
     const losses = one.learner === one.reference ? own.map(() => 0) : contrast(one.reference, one.learner, sets).map((row) => row.mean);
     const versus = contrast(one.learner, chosen.baseline, sets), found = counts(versus);
     const loss = losses.length ? mean(losses) : null, se = standardError(losses);
-    return { ...one, line, label: labels[one.learner], percent: 100 * one.share, loss, se, low: loss - (se || 0), high: loss + (se || 0),
+    return { ...one, line, label: labels[one.learner], percent: 100 * one.share * data.beside ** place, loss, se, low: loss - (se || 0), high: loss + (se || 0),
       datasets: losses.length, wins: found.win, ties: found.tie, losses: found.loss, undecided: found.undecided, versus: versus.length };
   })).filter((row) => row.datasets);
   const head = ["learner", "budget", "share of memory", "loss of reward", "its SE", "datasets", `against ${labels[chosen.baseline]}`];
   const lines = rows.map((row) => element("tr", { "data-learner": row.learner }, element("th", { scope: "row" }, row.label), ...[row.budget.toLocaleString("en"),
-    `${Number(row.percent.toPrecision(3))}%`, fixed(row.loss), fixed(row.se), String(row.datasets), row.versus ? told(counts(contrast(row.learner, chosen.baseline, sets))) : ""].map((cell) => element("td", {}, cell))));
+    `${Number((100 * row.share).toPrecision(3))}%`, fixed(row.loss), fixed(row.se), String(row.datasets), row.versus ? told(counts(contrast(row.learner, chosen.baseline, sets))) : ""].map((cell) => element("td", {}, cell))));
   $("budget-table").replaceChildren(element("caption", {}, "What each budget costs, on the chosen datasets"), element("thead", {}, element("tr", {}, ...head.map((text) => element("th", { scope: "col" }, text)))), element("tbody", {}, ...lines));
   $("budget-note").textContent = `On how many datasets the budget beats ${labels[chosen.baseline]} (solid), and loses to it (dotted).`;
-  draw("budgets", data.charts.budgets, rows, {}, "the loss of reward of each budget");
-  draw("budget_wins", data.charts.budget_wins, rows, {}, `the wins of each budget against ${labels[chosen.baseline]}`);
+  const legend = data.budgets.map(({ line }) => line);
+  draw("budgets", data.charts.budgets, rows, { legend }, "the loss of reward of each budget");
+  draw("budget_wins", data.charts.budget_wins, rows, { legend }, `the wins of each budget against ${labels[chosen.baseline]}`);
 }
 function macroF1(truth, guess) {
   const scores = [0, 1].map((word) => {
@@ -243,7 +255,8 @@ function show() {
 }
 function showFixed() {
   for (const [name, spec] of Object.entries(data.charts)) {
-    if (name === "importances" || name.startsWith("sweep_")) draw(name, spec, null, {}, `the chart of ${name.replaceAll("_", " ")}`);
+    const legend = (spec.layer?.at(-1) || spec).encoding.color?.scale?.domain;
+    if (name === "importances" || name.startsWith("sweep_")) draw(name, spec, null, { legend }, `the chart of ${name.replaceAll("_", " ")}`);
   }
 }
 function start() {

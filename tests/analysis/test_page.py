@@ -10,6 +10,7 @@ from synthetic_logs import row, runs_of, study_log, study_of, write
 from analysis.metafeatures import FEATURES
 from analysis.report import write_report
 from analysis.results import Options
+from analysis.wins import outcome_text
 
 LEARNERS = ["parametric", "emt", "pemt", {"name": "mine", "learner": "emt"}]
 in_browser = pytest.mark.skipif(found() is None, reason="no Chrome or Chromium is installed (apt-get install chromium)")
@@ -335,7 +336,7 @@ def test_budgets_follow_the_chosen_datasets_and_baseline(chrome, tmp_path):
         assert float(loss.replace("−", "-")) == pytest.approx(known["loss"], abs=6e-5)
         assert float(se) == pytest.approx(known["se"], abs=6e-5)
         assert int(datasets) == 5
-        assert against.startswith(f"{known['wins']} wins, {known['ties']} ties, {known['losses']} losses")
+        assert against == outcome_text(known.to_dict())
     choose(chrome, "#search", "set-003")
     one = contrasts[contrasts["dataset"] == "set-003"].set_index(["first", "second"])["mean"]
     for learner, loss, _, datasets, _ in chrome.evaluate(rows):
@@ -405,5 +406,41 @@ def test_budgets_and_sweeps_are_drawn(chrome, tmp_path):
     write_report(asked, Options(meta=False))
     chrome.open(asked.folder / "report.html")
     assert chrome.errors == []
+    difference = "document.querySelectorAll('#chart-sweep_difference_leaf_capacity .mark-symbol path').length"
+    assert chrome.evaluate(difference) >= 2
     for name in ("budgets", "budget_wins", "sweep_leaf_capacity"):
         assert chrome.evaluate(f"document.querySelectorAll('#chart-{name} .mark-line path').length") >= 1
+
+
+@in_browser
+def test_of_many_learners_the_curves_are_those_of_the_contrast_until_fewer_are_chosen(chrome, tmp_path):
+    asked = study_of(tmp_path, ["parametric", {"learner": "emt", "leaf_capacity": list(range(5, 18))}], 2, 3, 32)
+    write(asked, study_log(asked))
+    write_report(asked, Options(meta=False))
+    chrome.open(asked.folder / "report.html")
+    assert chrome.errors == []
+    drawn = "document.querySelectorAll('#chart-curves .mark-line path').length"
+    assert chrome.evaluate(drawn) == 2
+    assert "Of 14 learners, the baseline and those of the contrast are drawn" in text_of(chrome, "#curve-note")
+    for size in (5, 6):
+        choose(chrome, f"#learners input[value='emt[leaf_capacity={size}]']", None)
+    assert chrome.evaluate(drawn) == 12
+
+
+@in_browser
+def test_failed_runs_are_listed_by_what_went_wrong_and_each_traceback_is_there_once(chrome, tmp_path):
+    asked = study_of(tmp_path, ["emt"], 2, 3, 32)
+    message = "Traceback (most recent call last):\n  File 'mine.py', line 7, in start\nValueError: no good start"
+    failed = [row("emt", "set-000", seed, np.zeros(0), status="error", message=message) for seed in (0, 1)]
+    write(asked, runs_of(asked, failed))
+    write_report(asked, Options(meta=False))
+    chrome.open(asked.folder / "report.html")
+    assert chrome.errors == []
+    cells = chrome.evaluate("[...document.querySelectorAll('.tall td')].map(cell => cell.textContent)")
+    assert cells == [
+        "emt/set-000/seed-00",
+        "ValueError: no good start",
+        "emt/set-000/seed-01",
+        "ValueError: no good start",
+    ]
+    assert chrome.evaluate("[...document.querySelectorAll('main pre')].map(one => one.textContent)") == [message]

@@ -2,7 +2,7 @@ import pytest
 from synthetic_logs import cast, finals, study_log, study_of, write
 
 from analysis.cast import Cast, Member
-from analysis.sweep import draw_sweep, pooled, sub_studies, sweep_table, swept_parameters
+from analysis.sweep import draw_sweep, pooled, sub_studies, sweep_rows, sweep_sentence, sweep_table, swept_parameters
 from experiments.config import swept
 
 
@@ -25,11 +25,33 @@ def test_only_datasets_of_all_values_count_and_values_are_in_order(table):
     assert table["datasets"].tolist() == [2, 2]
 
 
+def test_values_are_compared_by_differences_paired_by_dataset_and_seed(table):
+    assert table["reference"].tolist() == [25, 25]
+    assert table["difference"].tolist() == pytest.approx([float("nan"), 0.15], nan_ok=True)
+    assert table["difference_se"].tolist() == pytest.approx([float("nan"), 0.05], nan_ok=True)
+    assert table["undecided"].tolist() == [0, 2]  # two seeds
+
+
+def test_the_value_that_no_name_gives_is_what_others_are_compared_with():
+    kinds = Cast({"small": Member("emt", {"leaf_capacity": 25}, leaf(25)), "emt": Member("emt", {}, leaf(100))})
+    rewards = {("small", "x"): [0.3, 0.5, 0.4], ("emt", "x"): [0.5, 0.7, 0.61]}
+    table = sweep_table(finals(rewards), kinds, "leaf_capacity")
+    assert table["reference"].tolist() == [100, 100]
+    assert table["losses"].tolist() == [1, 0]
+    assert [(row["against"], row["wins, ties, losses"]) for row in sweep_rows(table, "leaf_capacity")] == [
+        ("100", "0 wins, 0 ties, 1 loss"),
+        ("", ""),
+    ]
+    assert sweep_sentence(table, "leaf_capacity") == "Of leaf capacity, EMT earns most with 100."
+
+
 def test_figure(table):
-    axes = draw_sweep(table, CAST, "leaf_capacity").axes[0]
-    assert list(axes.containers[0].lines[0].get_ydata()) == pytest.approx([0.55, 0.7])
-    assert [text.get_text() for text in axes.get_xticklabels()] == ["25", "100"]
-    assert axes.get_xlabel() == "leaf capacity"
+    means, differences = draw_sweep(table, CAST, "leaf_capacity").axes
+    assert list(means.lines[0].get_ydata()) == pytest.approx([0.55, 0.7])
+    assert list(differences.containers[0].lines[0].get_ydata()) == pytest.approx([0, 0.15])
+    assert [text.get_text() for text in means.get_xticklabels()] == ["25", "100"]
+    assert means.get_xlabel() == "leaf capacity"
+    assert differences.get_ylabel() == "difference to 25"
 
 
 def test_what_differs_in_one_parameter_is_a_sweep_and_nothing_else():

@@ -1,6 +1,7 @@
 """Every learner of conf/ passes every check, and every check finds the fault that it is there for."""
 
 import copy
+import importlib.util
 import itertools
 import os
 import sys
@@ -27,10 +28,15 @@ def test_every_learner_of_conf_passes_every_check(config, check):
 
 @pytest.fixture(autouse=True)
 def _send_these_classes_to_workers():
-    """Workers cannot import a test's module."""
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    """Workers cannot import a test's module; before 1.6, joblib had a cloudpickle of its own."""
+    picklers = [cloudpickle]
+    if importlib.util.find_spec("joblib.externals.cloudpickle"):
+        picklers.append(importlib.import_module("joblib.externals.cloudpickle"))
+    for pickler in picklers:
+        pickler.register_pickle_by_value(sys.modules[__name__])
     yield
-    cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+    for pickler in picklers:
+        pickler.unregister_pickle_by_value(sys.modules[__name__])
 
 
 class Table(Learner):

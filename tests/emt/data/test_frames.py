@@ -296,7 +296,8 @@ def test_any_table_is_encoded_as_the_paper_does_but_for_what_the_table_tells(fra
 
 
 def test_whole_numbers_beyond_floating_point_are_infinite_by_wish_too():
-    frame = pd.DataFrame({"a": [1, 2, 10**400, "4", "no number", -(10**400), 7], "y": list("abababa")})
+    cells = pd.Series([1, 2, 10**400, "4", "no number", -(10**400), 7], dtype=object)
+    frame = pd.DataFrame({"a": cells, "y": list("abababa")})
     with pytest.warns(UserWarning, match="3 of 7 rows are dropped"):
         dataset = from_frame(frame, "y", numeric=["a"])
     assert dataset.numeric.ravel().tolist() == [1, 2, 4, 7]
