@@ -32,10 +32,11 @@ from analysis.paper import BOUNDED_LOSS, CURVES_DATASETS, PAPER_F1, PAPER_SEEDS,
 from analysis.section import signed
 from analysis.tables import markdown
 
-__all__ = ["blocks", "speed_block"]
+__all__ = ["blocks", "scaling_block", "speed_block"]
 
 STUDIES = ("unbounded", "bounded", "ablation", "details", "capacity", "drift", "search", "vw")
 NOT_MADE = "This study has not been made yet: `make reproduce SUITE=paper`, then `make readme`."
+NOT_MEASURED = "Not measured yet: `make bench`."
 VW_NOT_MADE = "Not made yet: `python -m experiments.run experiment=vw suite=paper_vw`, the same report, `make readme`."
 CLOSE_REWARD, CLOSE_LOSS = 0.02, 0.005  # rewards, and losses of reward, that differ by no more agree
 
@@ -46,7 +47,7 @@ def blocks(results: Path) -> dict[str, str]:
     Parameters
     ----------
     results : Path
-        The folder of all studies, with ``speed.csv`` and ``fidelity.csv``.
+        The folder of all studies, with ``speed.csv``, ``scaling.csv`` and ``fidelity.csv``.
     """
     studies = ((name, read_study(results, name) or read_study(results, name, f"paper_{name}")) for name in STUDIES)
     found = {name: study for name, study in studies if study}
@@ -55,6 +56,7 @@ def blocks(results: Path) -> dict[str, str]:
     made |= {name: _pictures(found.get(one), results, *names) for name, (one, *names) in PICTURES.items()}
     made |= {"results": _results(found, results), "comparisons": _comparisons(found), "cost": _cost(found, results)}
     made["speed table"] = speed_block(results / "speed.csv")
+    made["scaling"] = scaling_block(results / "scaling.csv")
     return {name: _wrapped(text) for name, text in made.items()}
 
 
@@ -69,13 +71,24 @@ def _wrapped(text: str) -> str:
 def speed_block(path: Path) -> str:
     """Return the table of how many times faster each learner is than Vowpal Wabbit, through Python and in its C++."""
     if not path.exists():
-        return "Not measured yet: `make bench`."
-    table = pd.read_csv(path).rename(columns={"ratio": "ratio_python", "inside_ratio": "ratio_cpp"})
+        return NOT_MEASURED
+    table = pd.read_csv(path)
     learners, rows = list(dict.fromkeys(table["learner"])), []
     for name, part in [*table.groupby("set", sort=False), ("geometric mean", table)]:
         means = part.groupby("learner")[["ratio_python", "ratio_cpp"]].agg(stats.gmean)
         cells = {one: f"{python:.0f}x / {cpp:.0f}x" for one, python, cpp in means.itertuples()}
         rows.append({"set": name, **{one: cells.get(one, "") for one in learners}})
+    return markdown(rows)
+
+
+def scaling_block(path: Path) -> str:
+    """Return the table of what a tree and learners cost as they grow and as they start, beside what was wanted."""
+    if not path.exists():
+        return NOT_MEASURED
+    rows = []
+    for figure, value, wanted in pd.read_csv(path).itertuples(index=False):
+        bound = "at least" if "times faster" in figure else "at most"
+        rows.append({"what": figure, "measured": f"{value:.3g}", "wanted": f"{bound} {wanted:g}"})
     return markdown(rows)
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from synthetic_logs import finals
 
-from analysis.blocks import BLOCKS, NOT_MADE, PICTURES, blocks, speed_block
+from analysis.blocks import BLOCKS, NOT_MADE, PICTURES, blocks, scaling_block, speed_block
 from analysis.committed import read_study
 from analysis.evidence import bounds, comparisons, expected_shares, missing_tasks
 from analysis.paper import TABLE_1_DATASETS
@@ -108,6 +108,15 @@ def test_ratios_are_geometric_means(tmp_path):
     pd.DataFrame(rows).to_csv(tmp_path / "speed.csv", index=False)
     *_, last = speed_block(tmp_path / "speed.csv").splitlines()
     assert [cell.strip() for cell in last.split("|")[1:3]] == ["geometric mean", "100x / 6x"]
+
+
+def test_what_is_wanted_of_growth_and_of_the_start_is_beside_what_was_measured(tmp_path):
+    assert scaling_block(tmp_path / "scaling.csv") == "Not measured yet: `make bench`."
+    rows = {"figure": ["import emt, s", "learn_many, times faster"], "value": [0.4321, 17.0], "wanted": [0.6, 5]}
+    pd.DataFrame(rows).to_csv(tmp_path / "scaling.csv", index=False)
+    *_, first, last = scaling_block(tmp_path / "scaling.csv").splitlines()
+    assert [cell.strip() for cell in first.split("|")[1:4]] == ["import emt, s", "0.432", "at most 0.6"]
+    assert [cell.strip() for cell in last.split("|")[2:4]] == ["17", "at least 5"]
 
 
 def test_the_bounded_study_says_what_forgetting_costs(tmp_path):
