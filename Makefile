@@ -62,7 +62,7 @@ format: $(VENV)/.emt-dev ## Put the style right
 	$(python) -m ruff check --fix .
 	$(python) -m ruff format .
 
-soak: $(VENV)/.emt-dev ## Attack all of it for minutes, KILLS=1000 for hours: kills, crafted files, a fuzz, bad learners
+soak: $(VENV)/.emt-dev ## Attack all of it for minutes, KILLS=1000 for an hour: kills, crafted files, a fuzz, bad learners
 	$(python) tests/soak.py
 
 docs: $(VENV)/.emt-dev ## Build the documentation into site/; a warning is an error

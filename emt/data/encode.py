@@ -73,19 +73,20 @@ def encode(
         raise DatasetError(f"{name}: facts: columns is what from_frame tells of them: choose another key")
     if max_rows is not None:
         check_counts(1, max_rows=max_rows)
-    categorical, ignore = listed(name, categorical=categorical), listed(name, ignore=ignore)
-    check_columns(name, names, target, {*categorical, *ignore})
+    as_codes, ignored = set(listed(name, categorical=categorical)), set(listed(name, ignore=ignore))
+    check_columns(name, names, target, as_codes | ignored)
+    as_codes.add(target)
     numeric: dict[int, np.ndarray] = {}
     nominal: dict[int, tuple[np.ndarray, list[str]]] = {}
     labels: tuple[np.ndarray, list[str]] = (np.zeros(0, np.int32), [])
     dropped_columns: dict[str, str] = {}
     for position, column_name in enumerate(names):
         column = frame.iloc[:, position]
-        if column_name in ignore and column_name != target:
+        if column_name in ignored and column_name != target:
             dropped_columns[column_name] = "ignored"
             continue
         with reading(name, column_name):
-            kind = "nominal" if column_name in {target, *categorical} else kind_of(column)
+            kind = "nominal" if column_name in as_codes else kind_of(column)
             if kind == "numeric":
                 with np.errstate(over="ignore"):  # beyond float32's range is infinity too
                     numeric[position] = doubles_of(column).astype(np.float32)
@@ -184,6 +185,8 @@ def from_arrays(
     """
     try:
         frame = pd.DataFrame(X.toarray() if sparse.issparse(X) else X).infer_objects()
+    except MemoryError:
+        raise
     except Exception as error:  # whatever pandas makes of things that are no table
         raise DatasetError(f"{name}: X must have two dimensions, rows and columns: {brief(error)}") from error
     try:
