@@ -72,6 +72,7 @@ def steps(cfg: DictConfig) -> list[list[Step]]:
     python -m experiments.run experiment=drift suite=paper_drift seeds=5 results=results missing=skip
     python -m experiments.run experiment=search suite=paper_search seeds=5 results=results missing=skip
     python -m experiments.run experiment=explore suite=paper_search seeds=5 results=results missing=skip
+    python -m experiments.run experiment=plus suite=paper seeds=5 results=results missing=skip
     """
     values = plain(cfg)
     check_keys(values, KEYS, "", required=KEYS)

@@ -321,7 +321,7 @@ def test_what_is_no_file_where_the_manifest_belongs_is_set_aside(folder, damage,
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", '{"seeds": 3}', '{"identity": {"format": 2, "learners": [], "datasets": {}}}', "\0"]
+    "content", ["", "{", "[]", '{"seeds": 3}', '{"identity": {"format": 3, "learners": [], "datasets": {}}}', "\0"]
 )
 def test_a_damaged_manifest_is_set_aside(folder, content, capsys):
     (folder / "manifest.json").write_text(content)
