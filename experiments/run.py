@@ -128,7 +128,7 @@ def manifest(todo: Plan) -> dict[str, Any]:
         "horizon": todo.study.horizon,
         "stories": list(todo.study.stories),
         "datasets": {source.name: source.n_rows for source in todo.sources.values()},
-        "missing": todo.missing,
+        "missing": list(todo.missing),
         "sweep": todo.study.sweep,
     }
 
