@@ -34,10 +34,9 @@ from analysis.tables import markdown
 
 __all__ = ["blocks", "scaling_block", "speed_block"]
 
-STUDIES = ("unbounded", "bounded", "ablation", "details", "capacity", "drift", "search", "vw")
+STUDIES = ("unbounded", "bounded", "ablation", "details", "capacity", "drift", "search", "explore", "plus")
 NOT_MADE = "This study has not been made yet: `make reproduce SUITE=paper`, then `make readme`."
 NOT_MEASURED = "Not measured yet: `make bench`."
-VW_NOT_MADE = "Not made yet: `python -m experiments.run experiment=vw suite=paper_vw`, the same report, `make readme`."
 CLOSE_REWARD, CLOSE_LOSS = 0.02, 0.005  # rewards, and losses of reward, that differ by no more agree
 
 
@@ -49,10 +48,10 @@ def blocks(results: Path) -> dict[str, str]:
     results : Path
         The folder of all studies, with ``speed.csv``, ``scaling.csv`` and ``fidelity.csv``.
     """
-    studies = ((name, read_study(results, name) or read_study(results, name, f"paper_{name}")) for name in STUDIES)
+    suites = ((name, folder.name) for name in STUDIES for folder in (results / name).glob("paper*"))
+    studies = ((name, read_study(results, name, suite)) for name, suite in suites)
     found = {name: study for name, study in studies if study}
     made = {name: make(found[one]) if one in found else NOT_MADE for name, (one, make) in BLOCKS.items()}
-    made["vw"] = _vw(found["vw"]) if "vw" in found else VW_NOT_MADE
     made |= {name: _pictures(found.get(one), results, *names) for name, (one, *names) in PICTURES.items()}
     made |= {"results": _results(found, results), "comparisons": _comparisons(found), "cost": _cost(found, results)}
     made["speed table"] = speed_block(results / "speed.csv")
@@ -230,14 +229,14 @@ def _cell(ours: Mapping[str, Any], published: int) -> str:
 
 
 def _families(study: Committed) -> str:
-    """Return the pairs that part from the paper by family, and what the missing tasks can explain."""
+    """Return the pairs of models with and without a memory by family, and what the missing tasks may change."""
     pairs = [("pemt", "parametric"), ("pcmt", "parametric"), ("pemt", "pcmt")]
     chosen = [one for one in comparisons(None) if (one.first, one.second) in pairs]
     return "\n\n".join([markdown(family_rows(study, pairs)), *_expected(study, chosen)])
 
 
 def _expected(study: Committed, pairs: list[Comparison]) -> list[str]:
-    """Return how far the families of the missing tasks explain the distance to the paper."""
+    """Return what the paper's shares of wins would be if its further datasets were like those here."""
     missing, rows = missing_tasks(study), expected_shares(study, pairs)
     inside, n = int((study.datasets["family"] == FAMILY).sum()), study.n_datasets
     told = (
@@ -254,15 +253,10 @@ def _expected(study: Committed, pairs: list[Comparison]) -> list[str]:
             "on others": f"{row['outside']:.0%}",
             "expected": f"{row['expected']:.0%}",
             "paper": f"{row['paper']:.0%}",
-            "explained": f"{_points(row['expected'], row['here'])} of {_points(row['paper'], row['here'])} points",
         }
         for row in rows
     ]
     return [told, markdown(shown)] if rows else []
-
-
-def _points(share: float, other: float) -> str:
-    return f"{100 * (share - other):.0f}".replace("-", "−")
 
 
 def _budgets(study: Committed) -> str:
@@ -280,7 +274,7 @@ def _budgets(study: Committed) -> str:
         ]
     names = dict.fromkeys([lru[min(lru)], *(fifo[size] for size in sorted(fifo)), lru[max(lru)]])
     parts += [markdown(family_rows(study, [(name, "parametric") for name in names]))]
-    return "\n\n".join(parts + _expected(study, [one for one in comparisons(study) if one.study == study.name]))
+    return "\n\n".join(parts)
 
 
 def _forest(study: Committed) -> str:
@@ -301,9 +295,9 @@ def _ablation(study: Committed) -> str:
     return _pairs(study, *(("emt", name) for name in others), ("pemt", "pemt_as_printed"))
 
 
-def _vw(study: Committed) -> str:
-    """Return the same pair in both implementations, and a learner against its twin."""
-    return _pairs(study, ("pemt", "parametric"), ("vw_pemt", "vw_parametric"), ("pemt", "vw_pemt"))
+def _beyond(study: Committed) -> str:
+    """Return PEMT+ against the learners of the paper."""
+    return _pairs(study, *(("pemt_plus", name) for name in ("pemt", "pcmt", "parametric", "emt", "cmt")))
 
 
 def _pairs(study: Committed, *pairs: tuple[str, str]) -> str:
@@ -331,6 +325,7 @@ BLOCKS: dict[str, tuple[str, Callable[[Committed], str]]] = {
     "forest": ("unbounded", _forest),
     "budgets": ("bounded", _budgets),
     "ablation": ("ablation", _ablation),
+    "beyond": ("unbounded", _beyond),
     "versions": ("unbounded", _versions),
 }
 # name of the block: the study, and the names of its figures

@@ -5,4 +5,4 @@ from emt.evaluate import evaluate
 from emt.tree import EigenMemoryTree
 
 __all__ = ["Context", "EigenMemoryTree", "Environment", "Space", "evaluate"]
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -46,7 +46,7 @@ def test_what_is_written_is_what_the_tables_say(name):
 
 def test_every_block_has_its_place():
     names = {name for file in FILES for name in re.findall(r"<!-- ([^:>]+): begin -->", (ROOT / file).read_text())}
-    assert names >= {"results", "speed table", "comparisons", "cost", "vw", *BLOCKS, *PICTURES}
+    assert names >= {"results", "speed table", "comparisons", "cost", *BLOCKS, *PICTURES}
 
 
 def test_links_of_the_results_are_there():
