@@ -22,6 +22,7 @@ __all__ = ["KilledWorker", "cluster"]
 IGNORE_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
 WAIT_SECONDS = 300.0  # for workers, at the start and whenever all are gone
+LOST_SECONDS = 5  # after which a worker of one's own that has not come back is replaced
 POLL_SECONDS = 1.0
 
 
@@ -39,7 +40,9 @@ def cluster(address: str | None, n_workers: int) -> Iterator[dict[str, Any]]:
         return
     # A run that kills its worker is tried again by the runner, alone: not by Dask, among others.
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        dask.config.set(
+            {"distributed.scheduler.allowed-failures": 0, "distributed.deploy.lost-worker-timeout": LOST_SECONDS}
+        ),
         LocalCluster(  # type: ignore[no-untyped-call]
             n_workers=n_workers,
             threads_per_worker=1,
@@ -49,8 +52,28 @@ def cluster(address: str | None, n_workers: int) -> Iterator[dict[str, Any]]:
             preload=IGNORE_CTRL_C,
         ) as local,
         Client(local) as client,  # type: ignore[no-untyped-call]
+        _kept(local, n_workers),
     ):
         yield _backend(client)
+
+
+@contextmanager
+def _kept(local: LocalCluster, n_workers: int) -> Iterator[None]:
+    """Have a cluster start a worker for each that left it: Dask does so for those killed, not for those that end."""
+    done = threading.Event()
+
+    def keep() -> None:
+        while not done.wait(POLL_SECONDS):
+            if len(local.workers) < n_workers:
+                local.scale(n_workers)  # type: ignore[no-untyped-call]
+
+    keeper = threading.Thread(target=keep, daemon=True)
+    keeper.start()
+    try:
+        yield
+    finally:
+        done.set()
+        keeper.join(10 * POLL_SECONDS)
 
 
 def _backend(client: Client) -> dict[str, Any]:
@@ -89,7 +112,7 @@ def _backend(client: Client) -> dict[str, Any]:
                 with suppress(InvalidStateError):
                     future.set_exception(error)
 
-    return {"backend": Backend(client=client)}
+    return {"backend": Backend(client=client, wait_for_workers_timeout=WAIT_SECONDS)}
 
 
 @contextmanager
