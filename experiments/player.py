@@ -13,14 +13,14 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from emt import Environment, evaluate
-from emt.data import Dataset, DatasetError, from_arrays, load
+from emt.data import Dataset, DatasetError, load
 from emt.learners.compiled import CompiledLearner
 from experiments.learners import Entry, instantiate, learner_class
 from experiments.memory import forget_peak, peak_memory
@@ -34,6 +34,7 @@ __all__ = ["Row", "failure", "no_copies", "play", "time_limit", "timed_out", "wa
 
 Row = dict[str, Any]
 
+WARM_UP_STEPS = 8
 COMPILING_SECONDS = 600.0  # that the compiled learners have for it on top of a timeout
 
 
@@ -70,7 +71,7 @@ def _results(block: Block, seed: int, marks: str | None, stoppable: bool) -> dic
         raise DatasetError(f"{dataset.name} is not the same here as where the study was started; prepare it again")
     mark = Path(marks, _key(block, seed)) if marks else None
     with time_limit(warm_up_seconds(block.learner, block.timeout), mark):
-        warm_up(block.learner, stoppable)
+        warm_up(block.learner, dataset, stoppable)
     environment = Environment(dataset, seed, block.horizon, block.story)
     with time_limit(block.timeout, mark):
         forget_peak()
@@ -129,21 +130,22 @@ def _load(reference: str | int) -> Dataset:
     return dataset
 
 
-_warm: set[str] = set()  # learners that this process has played, but for their numbers
+_warm: set[tuple[str, str]] = set()  # learners that this process has played, but for their numbers, and on what
 
 
-def warm_up(entry: Entry, stoppable: bool = True) -> None:
-    """Play a tiny stream with the first learner of its kind, so that loading and compiling count for no run.
+def warm_up(entry: Entry, dataset: Dataset, stoppable: bool = True) -> None:
+    """Play a few steps of a dataset with the first learner of its kind, so that loading and compiling count for no run.
 
-    Kernels are compiled for a class and its choices, such as ``explore``, whatever its numbers are.
+    Kernels are compiled for a class and its choices, such as ``explore``, whatever its numbers are; and for the parts
+    that it is made of, which may depend on the dataset.
     """
     choices = {key: value for key, value in entry.config.items() if not isinstance(value, int | float)}
-    if (kind := json.dumps(choices, sort_keys=True, default=str)) in _warm:
+    if (kind := (json.dumps(choices, sort_keys=True, default=str), dataset.fingerprint)) in _warm:
         return
     _warm.add(kind)
     with no_copies():
         try:
-            evaluate(instantiate(entry), _tiny())
+            evaluate(instantiate(entry), Environment(dataset, seed=0, horizon=WARM_UP_STEPS))
         except BaseException as error:  # what is wrong with a learner will stand in the rows of its runs
             if stoppable:
                 raise_if_stopped(error)
@@ -165,12 +167,6 @@ def warm_up_seconds(entry: Entry, timeout: float | None) -> float | None:
     if timeout is None:
         return None
     return timeout + COMPILING_SECONDS * issubclass(learner_class(entry), CompiledLearner)
-
-
-@cache
-def _tiny() -> Environment:
-    features = np.column_stack([np.random.default_rng(0).random((8, 2)), np.arange(8) % 2])
-    return Environment(from_arrays(features, np.arange(8) % 2, categorical=[2], name="tiny"), seed=0)
 
 
 @contextmanager

@@ -46,7 +46,7 @@ def origins_of(made_by: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def provenance() -> dict[str, Any]:
-    """Return the git commit and whether it was changed, the versions of packages, the CPU, the command and the time.
+    """Return the git commit and whether it was changed (but for results), packages, the CPU, the command and the time.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def provenance() -> dict[str, Any]:
     return {
         "git": _git("rev-parse", "HEAD"),
         "git_dirty": None
-        if (changes := _git("status", "--porcelain", "--untracked-files=no")) is None
+        if (changes := _git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!results")) is None
         else bool(changes),
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES},

@@ -25,7 +25,7 @@ SECONDS = 600.0  # for a learner at most, where a study has no timeout
 def rehearse(plan: Plan, learners: Iterable[str], costs: Costs) -> Costs:
     """Measure the learners of which nothing is known yet on a few hundred steps of a few of the study's datasets.
 
-    Every learner is played on a tiny stream first. This compiles its kernels into the on-disk cache before workers
+    Every learner is played on a few steps first. This compiles its kernels into the on-disk cache before workers
     start, or each of them would compile for itself; and no compilation is taken for the learner's own time.
     All of it is done in a process of its own, which a learner may end; of such a learner nothing is known.
 
@@ -51,7 +51,7 @@ def rehearse(plan: Plan, learners: Iterable[str], costs: Costs) -> Costs:
         for learner in learners:
             raise_if_stopped()
             entry, known = study.learners[learner], costs.seconds("", learner, 1) is not None
-            given = entry, [] if known else some, min(STEPS, study.horizon)
+            given = entry, some[:1] if known else some, min(STEPS, study.horizon)
             measured = []
             if study.engine.name == "serial":
                 measured = measure(*given)
@@ -59,7 +59,7 @@ def rehearse(plan: Plan, learners: Iterable[str], costs: Costs) -> Costs:
                 limit = warm_up_seconds(entry, study.timeout or SECONDS)
                 with suppress(BrokenProcessPool):
                     measured = process.call(measure, *given, limit, False)
-            for dataset, n_steps, seconds in measured:
+            for dataset, n_steps, seconds in [] if known else measured:
                 costs.add(dataset, learner, n_steps, seconds)
     return costs
 
@@ -67,13 +67,13 @@ def rehearse(plan: Plan, learners: Iterable[str], costs: Costs) -> Costs:
 def measure(
     entry: Entry, references: list[str | int], horizon: int, limit: float | None = None, stoppable: bool = True
 ) -> list[tuple[str, int, float]]:
-    """Play a learner on a tiny stream and on the beginnings of datasets; return their names, steps and seconds."""
+    """Play a learner on the beginnings of datasets; return their names, steps and seconds, without compiling."""
     measured = []
     with no_copies(), time_limit(limit, None):
         try:
-            warm_up(entry, stoppable)
             for reference in references:
                 stream = Environment(load(reference), seed=0, horizon=horizon)
+                warm_up(entry, stream.dataset, stoppable)
                 started = time.perf_counter()
                 evaluate(instantiate(entry), stream)
                 measured.append((stream.dataset.name, len(stream), time.perf_counter() - started))

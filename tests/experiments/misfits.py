@@ -158,10 +158,10 @@ class Misfit(Toy):
 class First(Toy):
     """Remembers which streams this process has played."""
 
-    streams: ClassVar[list[str]] = []
+    streams: ClassVar[list[tuple[str, int]]] = []
 
     def play(self, environment, seed):
-        self.streams.append(environment.dataset.name)
+        self.streams.append((environment.dataset.name, len(environment)))
         return super().play(environment, seed)
 
 
@@ -169,7 +169,7 @@ class Swallower(Toy):
     """Is told to stop in its second run, and goes on as if nothing had happened."""
 
     def play(self, environment, seed):
-        if environment.dataset.name != "tiny" and environment.seed == 1:
+        if environment.seed == 1:
             try:
                 os.kill(os.getpid(), signal.SIGTERM)
                 time.sleep(1)
@@ -182,7 +182,7 @@ class Changer(Toy):
     """Is told to stop in its second run, and raises something else."""
 
     def play(self, environment, seed):
-        if environment.dataset.name != "tiny" and environment.seed == 1:
+        if environment.seed == 1:
             try:
                 os.kill(os.getpid(), signal.SIGTERM)
                 time.sleep(1)

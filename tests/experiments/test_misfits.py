@@ -63,14 +63,14 @@ def test_a_run_that_takes_too_long_is_a_row_and_frees_its_worker(go, engine):
 
 
 def test_a_learner_that_hangs_at_once_hangs_no_rehearsal(go):
-    hangs = "learners=[{name:hang,_target_:misfits.Misfit,how:hang,where:tiny,seed:0}]"
+    hangs = "learners=[{name:hang,_target_:misfits.Misfit,how:hang,where:iris,seed:0}]"
     log = go("engine.n_jobs=2", "timeout=2", hangs, "seeds=1", "suite.datasets=[iris]")
     assert log["status"].tolist() == ["error"]
 
 
 def test_the_parent_plays_nothing(go):
     """A learner that would end this process in its first step."""
-    deeds = "learners=[{name:bad,_target_:misfits.Misfit,how:os-exit-3,where:tiny,seed:0}]"
+    deeds = "learners=[{name:bad,_target_:misfits.Misfit,how:os-exit-3,where:iris,seed:0}]"
     log = go("engine.n_jobs=1", deeds, "seeds=1", "suite.datasets=[iris]")
     assert log["status"].tolist() == ["error"]
     assert "died twice" in log["message"][0]
@@ -90,12 +90,12 @@ def test_what_learners_leave_in_workers_does_not_outlive_the_study(cli, tmp_path
 
 
 def test_loading_and_compiling_count_for_no_run():
-    """A learner whose first stream in a process is told from the others."""
+    """A learner is compiled for its parts, which may depend on the dataset: each is played for a few steps first."""
     todo = plan(study(compose(["learners=[{name:first,_target_:misfits.First}]", *SMALL, "engine=serial"])))
-    block = todo.block("iris", "first", "none", (0, 1))
     misfits.First.streams.clear()
-    assert [row["status"] for row in play(block)] == ["done", "done"]
-    assert misfits.First.streams == ["tiny", "iris", "iris"]
+    for dataset in ("iris", "wine"):
+        assert [row["status"] for row in play(todo.block(dataset, "first", "none", (0, 1)))] == ["done", "done"]
+    assert misfits.First.streams == [(name, steps) for name in ("iris", "wine") for steps in (8, 120, 120)]
 
 
 def test_a_rehearsal_measures_and_takes_what_is_wrong_for_unknown():
