@@ -1,7 +1,11 @@
-"use strict";
 // Shows what the reader has chosen of the study's numbers. What a win is was decided before; here it is only counted.
-const data = JSON.parse(document.getElementById("data").textContent);
 const $ = (id) => document.getElementById(id);
+async function unpacked(id) {
+  const bytes = Uint8Array.from(atob($(id).textContent), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}
+const data = JSON.parse(await unpacked("data"));
+new Function(await unpacked("vega"))();
 const labels = Object.fromEntries(data.learners.map((one) => [one.key, one.label]));
 const colours = Object.fromEntries(data.learners.map((one) => [one.key, one.colour]));
 const BANDS = 3; // of more learners than these, bands would cover each other
@@ -89,7 +93,7 @@ function withLegends(node, columns) {
   return Object.fromEntries(Object.entries(node).map(([key, value]) =>
     [key, key === "legend" && value ? { ...value, columns, symbolLimit: 0 } : withLegends(value, columns)]));
 }
-const drawn = {};
+const drawn = window.drawn = {};
 async function draw(name, spec, rows, words, description) {
   const place = $(`chart-${name}`);
   if (!place) return;

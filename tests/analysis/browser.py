@@ -98,7 +98,7 @@ class Page:
         """Wait until every chart is drawn as the page now wants it."""
         self.evaluate(
             """new Promise(done => { const look = () => {
-                const late = Object.entries(typeof drawn === "undefined" ? {} : drawn)
+                const late = !window.drawn ? document.getElementById("vega") : Object.entries(drawn)
                     .some(([name, turn]) => Number(document.getElementById(`chart-${name}`).dataset.drawn) !== turn);
                 late ? setTimeout(look, 20) : done();
             }; look(); })"""
