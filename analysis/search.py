@@ -134,7 +134,12 @@ def draw_search(table: pd.DataFrame, cast: Cast) -> Figure:
         text = "exact" if row["exact"] else f"{row['capacity']:,.0f}"
         below = row["difference"] - (0.0 if pd.isna(row["se"]) else row["se"])  # where no bar is
         look: Any = {"textcoords": "offset points", "fontsize": 7, "color": BLUE, "va": "top"}
-        pareto.annotate(text, (row["cost"], below), (3, 0), **look)
+        if row["exact"]:  # above its bar, clear of the name before it
+            pareto.annotate(
+                text, (row["cost"], 2 * row["difference"] - below), (0, 2), **look | {"va": "bottom", "ha": "center"}
+            )
+        else:
+            pareto.annotate(text, (row["cost"], below), (3, 0), **look)
     styles = styles_of(cast.only(others["learner"]))
     for row in others.to_dict("records"):
         style, se = styles[row["learner"]], 0.0 if pd.isna(row["se"]) else row["se"]
