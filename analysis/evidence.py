@@ -266,13 +266,16 @@ def cost_rows(studies: Sequence[Committed], root: Path) -> list[dict[str, Any]]:
     """Return what studies took: from their manifests, or from their runs where there is none."""
     rows = []
     for study in studies:
-        cost = study.manifest.get("cost", {})
+        cost = {
+            "runs": len(study.finals),
+            "interactions": int(study.finals["n_steps"].sum()),
+            "core_hours": study.finals["seconds"].sum() / 3600,
+        } | study.manifest.get("cost", {})  # which counts the runs of all stories
         link = (study.folder / "summary.md").relative_to(root)
         seeds = sorted(set(study.seeds.values()))
         rows.append({"study": f"[{study.name}]({link.as_posix()})", "datasets": study.n_datasets})
         rows[-1] |= {"seeds": " to ".join(map(str, dict.fromkeys([seeds[0], seeds[-1]])))}
-        rows[-1] |= {"runs": len(study.finals), "interactions": int(study.finals["n_steps"].sum())}
-        rows[-1] |= {"core-hours": study.finals["seconds"].sum() / 3600}
+        rows[-1] |= {"runs": cost["runs"], "interactions": cost["interactions"], "core-hours": cost["core_hours"]}
         rows[-1] |= {"wall-clock": f"{60 * hours:.0f} min" if (hours := cost.get("wall_clock_hours")) else "?"}
         rows[-1] |= {"peak memory of a run": f"{peak / 2**30:.1f} GiB" if (peak := cost.get("peak_memory")) else "?"}
     return rows

@@ -84,6 +84,8 @@ class Results:
         All learners of the study, and those that have finished a run.
     finals : DataFrame
         Final rewards of the finished runs; of a study of several stories, those of the first.
+    played : DataFrame
+        The same of all stories.
     n_done, failed : int, DataFrame
         How many runs are finished, and the log's rows of those that failed.
     datasets : DataFrame
@@ -107,6 +109,7 @@ class Results:
     cast: Cast
     present: Cast
     finals: pd.DataFrame
+    played: pd.DataFrame
     n_done: int
     failed: pd.DataFrame
     datasets: pd.DataFrame
@@ -215,7 +218,8 @@ class Results:
     @cached_property
     def speed(self) -> pd.DataFrame:
         """How fast each learner is, how much memory it takes, and what the whole study costs with it."""
-        return speed_table(self.finals, self.cast.order(), self.n_datasets * self.study.seeds)
+        n_runs = self.n_datasets * self.study.seeds * len(self.study.stories)
+        return speed_table(self.played, self.cast.order(), n_runs)
 
 
 def results_of(study: Study, options: Options, say: Callable[[str], None] = lambda text: None) -> Results:
@@ -240,7 +244,7 @@ def results_of(study: Study, options: Options, say: Callable[[str], None] = lamb
     refuse_mismatch(todo)
     log = todo.of_study(store.read(study.folder))
     plain = log[log["story"] == study.stories[0]]  # what is not about stories is about the first
-    cast, finals = cast_of(study.learners, log), final_rewards(plain)
+    cast, finals, played = cast_of(study.learners, log), final_rewards(plain), final_rewards(log)
     present = cast.only(finals["learner"])
     if options.baseline and finals.size and options.baseline not in present.members:
         options = Options(options.rule, None, options.contrasts, options.groups, options.meta)
@@ -272,6 +276,7 @@ def results_of(study: Study, options: Options, say: Callable[[str], None] = lamb
         cast=cast,
         present=present,
         finals=finals,
+        played=played,
         n_done=int((log["status"] == "done").sum()),
         failed=log[log["status"] == "error"],
         datasets=datasets,
