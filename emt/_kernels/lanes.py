@@ -16,7 +16,7 @@ from numba import extending, types
 from numba.extending import models, overload, register_model
 
 __all__ = [
-    *("LANES", "absolute", "bits", "count", "equal", "first", "full", "greater", "larger", "matches"),
+    *("LANES", "absolute", "bits", "count", "equal", "fetch", "first", "full", "greater", "larger", "matches"),
     *("largest", "load", "nonzero", "root", "smaller", "smallest", "store", "total", "where"),
 ]
 
@@ -133,6 +133,22 @@ def store(_: Any, array: Any, index: Any, values: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, types.intp, values), code
+
+
+@intrinsic
+def fetch(_: Any, array: Any, index: Any) -> Any:
+    """Have what is at an index of a contiguous array brought into the processor's cache while other work goes on."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
+        kind, name = ir.FunctionType(ir.VoidType(), [byte, number, number, number]), "llvm.prefetch.p0i8"
+        known = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        builder.call(known, [address, number(0), number(3), number(1)])  # to be read, and kept, data
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), code
 
 
 @intrinsic

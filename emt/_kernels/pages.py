@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 from contextlib import suppress
 from typing import Any
@@ -22,7 +23,7 @@ def sparse_zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     array([[0., 0., 0.],
            [0., 0., 0.]], dtype=float32)
     """
-    n_bytes = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
     if n_bytes < SMALL or not hasattr(mmap, "MADV_NOHUGEPAGE"):  # of Linux, as huge pages are
         return np.zeros(shape, dtype)
     pages = mmap.mmap(-1, n_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

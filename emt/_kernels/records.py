@@ -32,6 +32,7 @@ def record(fields: Fields, **values: Any) -> Any:
     >>> counts.memories.item(), counts.scale.item()
     (1, 0.5)
     """
-    if unknown := values.keys() - {name for name, _ in fields}:
-        raise TypeError(f"there are no fields {', '.join(sorted(unknown))}")
-    return np.array([tuple(values.get(name, 0) for name, _ in fields)], record_type(fields))[0]
+    numbers = dict.fromkeys([name for name, _ in fields], 0) | values
+    if len(numbers) > len(fields):
+        raise TypeError(f"there are no fields {', '.join(list(numbers)[len(fields) :])}")
+    return np.array([tuple(numbers.values())], record_type(fields))[0]

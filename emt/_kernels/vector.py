@@ -7,6 +7,7 @@ coordinates, so that code ``c`` of a categorical column reads weight ``c``, and 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def offsets(n_numeric: int, n_levels: Sequence[int]) -> np.ndarray:
     >>> offsets(2, [3, 5])
     array([2, 5], dtype=int32)
     """
-    return (n_numeric + np.cumsum([0, *n_levels])[:-1]).astype(np.int32)
+    return np.array([*accumulate(n_levels, initial=n_numeric)][:-1], np.int32)
 
 
 def lengthen(array: np.ndarray, length: int) -> np.ndarray:

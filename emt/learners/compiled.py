@@ -185,7 +185,7 @@ class CompiledLearner(Learner):
 
     def finish(self) -> None:
         """Note down what a reader of the run log should know."""
-        self.note = "; ".join(filter(None, map(remark, getattr(self, "_bandit", ()))))
+        self.note = "; ".join(filter(None, map(remark, getattr(self, "_bandit", ())[:2])))
 
     def _make_room(self) -> None:
         for name in ("memory", "model"):

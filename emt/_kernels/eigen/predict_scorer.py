@@ -21,12 +21,13 @@ import numpy as np
 from emt._kernels.compile import inline, inner
 from emt._kernels.eigen.leaf import list_rows
 from emt._kernels.eigen.state import PAGE, Memories, Scorer, Scratch, Tree
-from emt._kernels.lanes import LANES, absolute, bits, count, full, load, matches, nonzero, store, total, where
+from emt._kernels.lanes import LANES, absolute, bits, count, fetch, full, load, matches, nonzero, store, total, where
 from emt._kernels.vector import any_least, equal_keys, filled, least, padded_dot, squared_norm
 
 __all__ = ["MAX_SCORE", "argmin", "begin_question", "scan", "score_action"]
 
 MAX_SCORE = 3  # scores that start from the distance are clipped to [0, 3], others at 0 alone
+FETCHED, LINE = 4, 16  # so many rows of a page are fetched ahead, and so many numbers at once: the others follow
 
 
 @inner
@@ -76,6 +77,7 @@ def scan(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndarray) -> int:
         return node.start
     start, end = counts.scanned, counts.scanned + filled(node.size)
     n = list_rows(tree.nodes, leaf, scratch.candidate[start:end])
+    _fetch_pages(tree.memories, scratch.candidate[start : start + n])
     _copy_pages(tree.memories, scratch, start, n, squared_norm(numeric, len(codes)))
     for k in range(start + n, end):  # what fills up is further away than anything
         scratch.candidate[k] = scratch.action[k] = 0
@@ -98,6 +100,21 @@ def scan(tree: Tree, leaf: int, numeric: np.ndarray, codes: np.ndarray) -> int:
     node.start, node.scanned = start, counts.question
     counts.scanned = end
     return start
+
+
+@inner
+def _fetch_pages(memories: Memories, rows: np.ndarray) -> None:
+    """Have the pages of a leaf fetched side by side: those of a large tree are all over the main memory."""
+    width, n_padded = memories.numeric.shape[1], memories.codes.shape[1]
+    for k in range(0, len(rows), PAGE):
+        row = np.int64(rows[k])
+        fetch(memories.action, row)
+        fetch(memories.square, row)
+        fetch(memories.value, row)
+        fetch(memories.value, row + PAGE // 2)
+        for i in range(0, FETCHED * width, LINE):
+            fetch(memories.numeric, row * width + i)
+        fetch(memories.codes, row * n_padded)
 
 
 @inner

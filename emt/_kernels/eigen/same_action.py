@@ -28,14 +28,17 @@ __all__ = ["SameAction", "with_neighbours"]
 
 SMALL = 0.01  # a score that is as good as 0
 PRIOR = 0.5  # of a memory that says 1 / K
+FEW = 3  # actions for which a leaf is not sorted first
 INFINITY = np.float32(np.inf).view(np.int32)  # its bits
 
 
 class Neighbours(NamedTuple):
-    """How many of each action are asked, and what they said in the context at hand."""
+    """How many of each action are asked, what they said in the context at hand, and room to sort a leaf by action."""
 
     k: int
     answers: np.ndarray  # a row for each action: mean and nearness
+    end: np.ndarray  # of each action's memories among the sorted ones
+    row: np.ndarray  # of each sorted memory
 
 
 class SameAction(NamedTuple):
@@ -47,7 +50,8 @@ class SameAction(NamedTuple):
 
 def with_neighbours(tree: Tree, k: int, n_actions: int) -> SameAction:
     """Return the tree as a memory with three answers: what is remembered, the neighbours' mean and their nearness."""
-    return SameAction(tree, Neighbours(k, np.zeros((n_actions, 2))))
+    ends, rows = np.zeros(n_actions, np.int64), np.zeros_like(tree.scratch.candidate)
+    return SameAction(tree, Neighbours(k, np.zeros((n_actions, 2)), ends, rows))
 
 
 @ask.of(SameAction)
@@ -68,14 +72,57 @@ def observe_leaf(neighbours: Neighbours, tree: Tree, start: int, n: int, pending
     end = start + filled(n)
     actions, rows, scores = scratch.action[start:end], scratch.candidate[start:end], scratch.score[start:end]
     most = np.float32(MAX_SCORE if options.initial and not options.products else np.inf)
+    n_pending = 0
     for a in range(options.n_actions):
-        if found[a] == pending:
-            if options.products:  # the ablation's scores have no part that all actions share
-                score_action(options, tree.memories, tree.scorer, scratch, start, n, a)
-                _keep_own(actions, scores, scores, n, np.uint32(a), most)
-            else:
-                _keep_own(actions, scratch.same[start:end], scores, n, np.uint32(a), most)
-            _ask_nearest(neighbours, tree.memories, rows, scores, a)
+        n_pending += found[a] == pending
+    sorts = n_pending > FEW and not options.products
+    if sorts:
+        _sort(neighbours, rows, actions, scratch.same[start:end], scores, n, most)
+    for a in range(options.n_actions):
+        if found[a] != pending:
+            continue
+        if sorts:
+            first, last = neighbours.end[a - 1] if a > 0 else 0, neighbours.end[a]
+            _ask_nearest(neighbours, tree.memories, neighbours.row[first:last], scores[first:last], a)
+            continue
+        if options.products:  # the ablation's scores have no part that all actions share
+            score_action(options, tree.memories, tree.scorer, scratch, start, n, a)
+            _keep_own(actions, scores, scores, n, np.uint32(a), most)
+        else:
+            _keep_own(actions, scratch.same[start:end], scores, n, np.uint32(a), most)
+        _ask_nearest(neighbours, tree.memories, rows, scores, a)
+
+
+@inner
+def _sort(
+    neighbours: Neighbours,
+    rows: np.ndarray,
+    actions: np.ndarray,
+    given: np.ndarray,
+    scores: np.ndarray,
+    n: int,
+    most: np.float32,
+) -> None:
+    """Write rows and scores, from 0 to the most, action by action: a pass over the leaf for each would take longer."""
+    end, row = neighbours.end, neighbours.row
+    for a in range(len(end)):
+        end[a] = 0
+    for k in range(n):
+        end[actions[k]] += 1
+    before = 0
+    for a in range(len(end)):
+        before, end[a] = before + end[a], before
+    for k in range(n):
+        place = end[actions[k]]
+        row[place], scores[place] = rows[k], _within(given[k], most)
+        end[actions[k]] = place + 1
+
+
+@inner
+def _within(score: np.float32, most: np.float32) -> np.float32:
+    """Return a score from 0 to the most; an exact match has minus infinity, and where numbers overflow it is none."""
+    score = score if score < most else most
+    return score if score > np.float32(0) else np.float32(0)
 
 
 @inner
@@ -83,11 +130,9 @@ def _keep_own(
     actions: np.ndarray, given: np.ndarray, scores: np.ndarray, n: int, action: np.uint32, most: np.float32
 ) -> None:
     """Write the scores of an action's memories, from 0 to the most, and infinity for all others."""
-    zero, infinity = np.float32(0), np.float32(np.inf)
+    infinity = np.float32(np.inf)
     for k in range(len(scores)):
-        score = given[k] if given[k] < most else most
-        score = score if score > zero else zero  # an exact match has minus infinity
-        scores[k] = score if actions[k] == action else infinity
+        scores[k] = _within(given[k], most) if actions[k] == action else infinity
     for k in range(n, len(scores)):
         scores[k] = infinity
 
@@ -170,7 +215,8 @@ def memory_has_room(memory: SameAction) -> bool:
 @grow.register
 def grow_memory(memory: SameAction) -> SameAction:
     """Return the memory with a tree that has more room."""
-    return memory._replace(tree=grow(memory.tree))
+    neighbours = memory.neighbours
+    return with_neighbours(grow(memory.tree), neighbours.k, len(neighbours.answers))
 
 
 @pack.register
