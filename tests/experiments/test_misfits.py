@@ -26,7 +26,11 @@ HARMLESS = [
     for name in misfits.OUTCOMES
     if name.startswith(("raise", "exit", "note", "rewards", "generator", "memory", "recursion", "spoil", "seed"))
 ]
-HARMFUL = {"1": ["kill", "fork"], "2": ["os-exit-0", "crash", "keyboard-interrupt", "fork-and-raise"]}
+HARMFUL = {
+    "engine.n_jobs=1": ["kill", "fork"],
+    "engine.n_jobs=2": ["os-exit-0", "crash", "keyboard-interrupt", "fork-and-raise"],
+    "engine=dask engine.n_jobs=1": ["os-exit-0"],  # Dask itself replaces only workers that were killed
+}
 
 
 @pytest.fixture
@@ -44,10 +48,10 @@ def test_whatever_a_learner_raises_notes_or_returns_is_a_row(go):
     assert found == {name: misfits.OUTCOMES[name] for name in HARMLESS}
 
 
-@pytest.mark.parametrize("n_jobs", HARMFUL)
-def test_a_learner_that_ends_or_copies_its_process_costs_its_own_run(go, n_jobs):
-    found = outcomes(go(f"engine.n_jobs={n_jobs}", config(*HARMFUL[n_jobs])))
-    assert found == {name: misfits.OUTCOMES[name] for name in HARMFUL[n_jobs]}
+@pytest.mark.parametrize("engine", HARMFUL)
+def test_a_learner_that_ends_or_copies_its_process_costs_its_own_run(go, engine):
+    found = outcomes(go(*engine.split(), config(*HARMFUL[engine])))
+    assert found == {name: misfits.OUTCOMES[name] for name in HARMFUL[engine]}
 
 
 @pytest.mark.parametrize(
