@@ -4,6 +4,7 @@ import matplotlib.colors
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from PIL import Image
 from synthetic_logs import budgets, cast
 
 from analysis.cast import LABELS
@@ -18,6 +19,7 @@ def test_the_same_figure_gives_the_same_bytes(tmp_path):
         save(figure, tmp_path, name)
     assert (tmp_path / "one.pdf").read_bytes() == (tmp_path / "two.pdf").read_bytes()
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+    assert Image.open(tmp_path / "one.png").mode == "P"  # a palette: a third as long
     assert b"CreationDate" not in (tmp_path / "one.pdf").read_bytes()
 
 
