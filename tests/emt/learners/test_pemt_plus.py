@@ -82,22 +82,23 @@ def test_it_is_its_plain_parts_together(options):
     assert n_stacked > 0, "the stack has a say"
 
 
+@pytest.mark.parametrize("n_actions", [2, 7])  # of many actions a leaf is sorted first
 @pytest.mark.parametrize("k", [1, 5, 40])
-def test_of_neighbours_as_near_as_each_other_those_stored_last_are_asked(k):
+def test_of_neighbours_as_near_as_each_other_those_stored_last_are_asked(k, n_actions):
     """Four contexts, each stored many times with either reward: most neighbours are ties."""
     rng = np.random.default_rng(0)
     learner = PEMTPlus(neighbours=k, duplicates="both", leaf_capacity=60)
-    space = Space(1, (2,), 2)
+    space = Space(1, (2,), n_actions)
     learner.start(space, seed=1)
     plain = PlainEMT(PlainTree(eigen_options(learner, space, 1)))
     for _ in range(150):
         context = Context(rng.integers(0, 2, 1).astype(np.float32), rng.integers(0, 2, 1))
         numeric, levels = context.numeric.astype(float), context.categorical
-        near = [neighbours_of_action(plain.tree, numeric, levels, a, k) for a in range(2)]
+        near = [neighbours_of_action(plain.tree, numeric, levels, a, k) for a in range(n_actions)]
         plain.ask(numeric, levels)  # which breaks ties at random
-        learner.predict(context, 2)
+        learner.predict(context, n_actions)
         np.testing.assert_allclose(learner._bandit.answers[:, 1:], near, atol=1e-5)
-        action, reward = int(rng.integers(2)), float(rng.integers(2))
+        action, reward = int(rng.integers(n_actions)), float(rng.integers(2))
         learner.learn(context, action, reward, 0.5)
         plain.learn(numeric, levels, action, reward, 0.5)
 
