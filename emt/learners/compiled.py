@@ -6,7 +6,7 @@ from abc import abstractmethod
 from dataclasses import asdict
 from math import inf
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from emt.array_files import load_arrays, naming, save_arrays
 from emt.environment import Context, Environment, Space
 from emt.learners.base import Learner, refuse_other_actions
 from emt.learners.exploring import Exploration, explorer_of
+
+if TYPE_CHECKING:
+    from typing import Self  # of Python 3.11: benchmarks with an old Vowpal Wabbit run on 3.10
 
 __all__ = ["Arrays", "CompiledLearner"]
 
