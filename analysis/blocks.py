@@ -37,6 +37,7 @@ __all__ = ["blocks", "scaling_block", "speed_block"]
 STUDIES = ("unbounded", "bounded", "ablation", "details", "capacity", "drift", "search", "explore", "plus")
 NOT_MADE = "This study has not been made yet: `make reproduce SUITE=paper`, then `make readme`."
 NOT_MEASURED = "Not measured yet: `make bench`."
+PAPER_STUDIES = ("unbounded", "ablation", "bounded")  # what the paper reports; the others go beyond it
 CLOSE_REWARD, CLOSE_LOSS = 0.02, 0.005  # rewards, and losses of reward, that differ by no more agree
 
 
@@ -189,7 +190,14 @@ def _family_sentence(study: Committed) -> str:
 
 def _cost(found: Mapping[str, Committed], results: Path) -> str:
     """Return what each study took."""
-    return markdown(cost_rows(list(found.values()), results.parent)) if found else NOT_MADE
+    if not found:
+        return NOT_MADE
+    hours = {name: found[name].table("speed.csv")["whole_core_hours"].sum() for name in PAPER_STUDIES if name in found}
+    parts = ", ".join(f"{name} {value:.2f}" for name, value in hours.items())
+    whole = (
+        f"With all 208 tasks, at what those here took, the paper's own studies are {sum(hours.values()):.1f} core-hours"
+    )
+    return "\n\n".join([markdown(cost_rows(list(found.values()), results.parent)), f"{whole}: {parts}."])
 
 
 def _pictures(study: Committed | None, results: Path, *names: str) -> str:
