@@ -86,7 +86,8 @@ def findings(results: Results) -> list[str]:
     said += _sweep_findings(results)
     judged = pd.Series([claim["verdict"] for claim in results.claims], dtype=str).value_counts(sort=False)
     if len(judged):
-        said += [f"Of the paper's claims that it can judge: {', '.join(f'{n} {word}' for word, n in judged.items())}."]
+        verdicts = ", ".join(f"{word} ({n})" for word, n in judged.items())
+        said += [f"Verdicts on the paper's claims that it can judge: {verdicts}."]
     return said
 
 

@@ -28,4 +28,4 @@ def test_half_a_study_is_not_taken_for_a_whole_one(tmp_path):
 def test_every_learner_is_compared_with_the_baseline(tmp_path):
     said = findings(results(tmp_path, ["emt", "pemt", "parametric"]))
     assert sum(" against Parametric: " in sentence for sentence in said) == 2
-    assert said[-1] == "Of the paper's claims that it can judge: 1 too little data."
+    assert said[-1] == "Verdicts on the paper's claims that it can judge: too little data (1)."
