@@ -145,7 +145,7 @@ def fetch(_: Any, array: Any, index: Any) -> Any:
         address = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
         kind, name = ir.FunctionType(ir.VoidType(), [byte, number, number, number]), "llvm.prefetch.p0i8"
         known = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-        builder.call(known, [address, number(0), number(3), number(1)])  # to be read, and kept, data
+        builder.call(known, [address, number(0), number(2), number(1)])  # to be read; near, not nearest; data
         return context.get_dummy_value()
 
     return types.void(array, types.intp), code

@@ -27,7 +27,7 @@ from emt._kernels.vector import any_least, equal_keys, filled, least, padded_dot
 __all__ = ["MAX_SCORE", "argmin", "begin_question", "scan", "score_action"]
 
 MAX_SCORE = 3  # scores that start from the distance are clipped to [0, 3], others at 0 alone
-FETCHED, LINE = 4, 16  # so many rows of a page are fetched ahead, and so many numbers at once: the others follow
+FETCHED, LINE = 1024, 16  # so many numbers of a page are fetched ahead, and so many at once: the others follow
 
 
 @inner
@@ -112,7 +112,7 @@ def _fetch_pages(memories: Memories, rows: np.ndarray) -> None:
         fetch(memories.square, row)
         fetch(memories.value, row)
         fetch(memories.value, row + PAGE // 2)
-        for i in range(0, FETCHED * width, LINE):
+        for i in range(0, min(PAGE * width, FETCHED), LINE):
             fetch(memories.numeric, row * width + i)
         fetch(memories.codes, row * n_padded)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from emt._kernels.compile import inline, inner_strict
 from emt._kernels.eigen.state import Nodes
+from emt._kernels.lanes import fetch
 from emt._kernels.vector import ordered_dot
 
 __all__ = ["goes_left", "route"]
@@ -22,8 +23,11 @@ def goes_left(projection: float, boundary: float, left_at_boundary: bool) -> boo
 @inline
 def route(options: Any, counts: Any, nodes: Nodes, numeric: np.ndarray, codes: np.ndarray, action: int) -> int:
     """Return the leaf of a key. Within one question a node's projection of the x block is shared by all actions."""
-    here = counts.root
+    here, width = counts.root, nodes.router.shape[1]
     while nodes.node[here].left >= 0:
+        for child in (nodes.node[here].left, nodes.node[here].right):  # fetched before it is known which is next
+            fetch(nodes.node, child)
+            fetch(nodes.router, np.int64(child) * width)
         if nodes.node[here].projected != counts.question:
             nodes.node[here].projection = ordered_dot(nodes.router[here], numeric, codes)
             nodes.node[here].projected = counts.question
