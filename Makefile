@@ -20,10 +20,11 @@ pytest    = $(python) -m pytest -n $(or $(JOBS),2)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help reproduce prepare run report figures readme status test test-all lint format docs soak bench bench-memory clean
+.PHONY: help reproduce prepare run report figures readme status test test-all lint format docs soak bench bench-products \
+        bench-memory clean
 
 help: ## List the targets and variables
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 	@echo "with SUITE=$(SUITE) (embedded, paper, or a conf/suite of your own), RESULTS=$(RESULTS) (where all of it goes),"
 	@echo "SEEDS=$(or $(SEEDS),<those of conf/study/$(STUDY).yaml>) and JOBS=$(or $(JOBS),<worker processes: all cores; 2 for tests>)"
 
@@ -74,12 +75,18 @@ bench: $(VENV)/.emt-dev ## Measure speed side by side with Vowpal Wabbit and cob
 	$(python) -m benchmarks.bench_scaling
 	$(python) -m benchmarks.bench_runner
 
+bench-products: ## Measure the ablation beside VW 9.8, which multiplies as many features; needs Python 3.10
+	test -x .venv-products/bin/python || python3.10 -m venv .venv-products
+	.venv-products/bin/python -m pip install --quiet --disable-pip-version-check \
+	  numba pandas pyarrow scikit-learn vowpalwabbit==9.8.0
+	.venv-products/bin/python -m benchmarks.bench_products
+
 bench-memory: $(VENV)/.emt-dev ## Measure a tree beside other indices of nearest neighbours; needs a C++ compiler
 	$(python) -m pip install --quiet --disable-pip-version-check -e '.[bench-memory]'
 	$(python) -m benchmarks.bench_memory
 
 clean: ## Remove the virtual environment, caches and builds; results and prepared datasets stay
-	rm -rf $(VENV) build dist site *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .benchmarks
+	rm -rf $(VENV) .venv-products build dist site *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .benchmarks
 	find emt experiments analysis benchmarks tests -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:

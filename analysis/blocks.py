@@ -55,6 +55,7 @@ def blocks(results: Path) -> dict[str, str]:
     made = {name: make(found[one]) if one in found else NOT_MADE for name, (one, make) in BLOCKS.items()}
     made |= {name: _pictures(found.get(one), results, *names) for name, (one, *names) in PICTURES.items()}
     made |= {"results": _results(found, results), "comparisons": _comparisons(found), "cost": _cost(found, results)}
+    made["versions"] = _versions(found)
     made["speed table"] = speed_block(results / "speed.csv")
     made["scaling"] = scaling_block(results / "scaling.csv")
     return {name: _wrapped(text) for name, text in made.items()}
@@ -69,10 +70,14 @@ def _wrapped(text: str) -> str:
 
 
 def speed_block(path: Path) -> str:
-    """Return the table of how many times faster each learner is than Vowpal Wabbit, through Python and in its C++."""
+    """Return the table of how many times faster each learner is than Vowpal Wabbit, through Python and in its C++.
+
+    What was measured beside an older VW (``make bench-products``) comes last.
+    """
     if not path.exists():
         return NOT_MEASURED
-    table = pd.read_csv(path)
+    older = path.with_name("speed_products.csv")
+    table = pd.concat(pd.read_csv(one) for one in (path, older) if one.exists())
     learners, rows = list(dict.fromkeys(table["learner"])), []
     for name, part in [*table.groupby("set", sort=False), ("geometric mean", table)]:
         means = part.groupby("learner")[["ratio_python", "ratio_cpp"]].agg(stats.gmean)
@@ -192,12 +197,20 @@ def _cost(found: Mapping[str, Committed], results: Path) -> str:
     """Return what each study took."""
     if not found:
         return NOT_MADE
-    hours = {name: found[name].table("speed.csv")["whole_core_hours"].sum() for name in PAPER_STUDIES if name in found}
+    return "\n\n".join([markdown(cost_rows(list(found.values()), results.parent)), *_whole_cost(found)])
+
+
+def _whole_cost(found: Mapping[str, Committed]) -> list[str]:
+    """Return a sentence on what the paper's own studies take with all of its tasks, where it is known."""
+    speeds = {name: found[name].table("speed.csv") for name in PAPER_STUDIES if name in found}
+    hours = {name: table["whole_core_hours"].sum() for name, table in speeds.items() if len(table)}
+    if not hours:
+        return []
     parts = ", ".join(f"{name} {value:.2f}" for name, value in hours.items())
-    whole = (
-        f"With all 208 tasks, at what those here took, the paper's own studies are {sum(hours.values()):.1f} core-hours"
-    )
-    return "\n\n".join([markdown(cost_rows(list(found.values()), results.parent)), f"{whole}: {parts}."])
+    return [
+        "With all 208 tasks, at what those here took, the paper's own studies are "
+        f"{sum(hours.values()):.1f} core-hours: {parts}."
+    ]
 
 
 def _pictures(study: Committed | None, results: Path, *names: str) -> str:
@@ -319,9 +332,13 @@ def _pairs(study: Committed, *pairs: tuple[str, str]) -> str:
     return markdown(rows)
 
 
-def _versions(study: Committed) -> str:
-    table = versions([study])
-    return markdown(table) if len(table) else "The committed tables do not say what made them."
+def _versions(found: Mapping[str, Committed]) -> str:
+    """Return what made the studies, those together that the same code, packages and machine made."""
+    table = versions(list(found.values()))
+    if table.empty:
+        return "The committed tables do not say what made them."
+    same = [name for name in table if name != "study"]
+    return markdown(table.groupby(same, sort=False, dropna=False)["study"].agg(", ".join).reset_index())
 
 
 # name of the block: the study that it is made from, and what makes it
@@ -334,7 +351,6 @@ BLOCKS: dict[str, tuple[str, Callable[[Committed], str]]] = {
     "budgets": ("bounded", _budgets),
     "ablation": ("ablation", _ablation),
     "beyond": ("unbounded", _beyond),
-    "versions": ("unbounded", _versions),
 }
 # name of the block: the study, and the names of its figures
 PICTURES = {

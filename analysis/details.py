@@ -102,6 +102,7 @@ def draw_details(table: pd.DataFrame) -> Figure:
         _draw_counts(counts, part, choices)
         worth.set_yticks(range(len(choices)), [choice.replace("_", " ") for choice in choices])
         worth.set_ylim(len(choices) - 0.5, -0.5)
+        worth.locator_params(axis="x", nbins=5)
         worth.set_title(line, loc="left", fontweight="bold")
     panels[-1, 0].set_xlabel("mean reward, as run − as printed\n(bars: 1 SE over datasets)")
     panels[-1, 1].set_xlabel("datasets where as run loses | wins")

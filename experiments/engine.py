@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from tempfile import TemporaryDirectory
@@ -110,6 +111,8 @@ def _together(
 def _pool(engine: Engine) -> Iterator[type[Exception]]:
     """Have joblib use the engine's workers; yield what it raises when one of them dies."""
     if engine.name == "local":
+        # One that has grown by much ends between two runs and is replaced: none of a user's business.
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         with joblib.parallel_config("loky", n_jobs=n_workers(engine), inner_max_num_threads=1):
             yield BrokenProcessPool
         return

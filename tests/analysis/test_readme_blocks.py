@@ -108,6 +108,10 @@ def test_ratios_are_geometric_means(tmp_path):
     pd.DataFrame(rows).to_csv(tmp_path / "speed.csv", index=False)
     *_, last = speed_block(tmp_path / "speed.csv").splitlines()
     assert [cell.strip() for cell in last.split("|")[1:3]] == ["geometric mean", "100x / 6x"]
+    pd.DataFrame(rows | {"learner": "EMT, VW 9.8.0"}).to_csv(tmp_path / "speed_products.csv", index=False)
+    first, *_, last = speed_block(tmp_path / "speed.csv").splitlines()
+    assert [cell.strip() for cell in first.split("|")[2:4]] == ["EMT", "EMT, VW 9.8.0"]
+    assert last.count("100x / 6x") == 2
 
 
 def test_what_is_wanted_of_growth_and_of_the_start_is_beside_what_was_measured(tmp_path):

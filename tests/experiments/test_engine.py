@@ -2,6 +2,7 @@
 
 import sys
 import time
+import warnings
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
@@ -45,6 +46,16 @@ def test_a_pool_without_private_parts_is_waited_for(monkeypatch):
     monkeypatch.setattr(alone, "ProcessPoolExecutor", Opaque)
     assert rewards("engine.n_jobs=1") == expected
     assert len(expected) == 3
+
+
+def test_a_worker_that_has_grown_is_replaced_without_a_word():
+    engine.end_workers()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        grown = rewards("learners=[{name:toy,_target_:toys.Grows}]", "seeds=16", "engine.n_jobs=2")
+    engine.end_workers()
+    assert len(grown) == 16
+    assert [str(one.message) for one in said] == []
 
 
 def test_dask_works_without_the_private_backend_and_says_what_is_lost(monkeypatch, capsys):

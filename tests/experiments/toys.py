@@ -10,6 +10,7 @@ import numpy as np
 from emt.learners.base import Learner
 
 HERE = Path(__file__).parent
+LEFT: list[bytearray] = []
 
 
 class Toy(Learner):
@@ -41,6 +42,16 @@ class Toy(Learner):
 
     def learn(self, context, action, reward, probability):
         pass
+
+
+class Grows(Toy):
+    """Leaves 400 MB behind in its process, once."""
+
+    def play(self, environment, seed):
+        if environment.seed == 5:
+            LEFT.append(bytearray(os.urandom(1)) * 400_000_000)
+        time.sleep(0.4)
+        return super().play(environment, seed)
 
 
 class Stepper(Toy):
