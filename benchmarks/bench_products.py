@@ -2,8 +2,8 @@
 
 The ablation's scorer sees all products of two keys' coordinates, in the paper and here. In VW it did until 9.8; since
 its pull request 4652 it multiplies each coordinate with its own counterpart only, which is less work and another
-learner. So today's VW tells how fast the paper's ablation can be had elsewhere, and VW 9.8 how fast the same work is done.
-That one has wheels up to Python 3.10. Figures go to ``results/speed_products.csv``, with the columns of ``speed.csv``.
+learner: VW 9.8 is the one that does the same. It has wheels up to Python 3.10. Figures go to
+``results/speed_products.csv``, with the columns of ``speed.csv``.
 """
 
 from __future__ import annotations

@@ -19,10 +19,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import psutil
+from scipy import stats
 
+from benchmarks.sets import SETS, make
 from emt import EigenMemoryTree, Environment, evaluate
 from emt.data import Dataset, from_arrays, load
-from emt.learners import EMT
+from emt.learners import EMT, PEMT, Learner, PEMTPlus
 
 SCALING = Path(__file__).parents[1] / "results" / "scaling.csv"
 MEMORIES = (1_000, 2_000, 32_000, 40_000)
@@ -39,7 +41,7 @@ for name in sys.argv[1:]:
 Figures = Iterator[tuple[str, float, float]]  # figure, value, wanted
 
 
-def seconds(learner: EMT, dataset: Dataset, horizon: int, repeats: int = 5) -> float:
+def seconds(learner: Learner, dataset: Dataset, horizon: int, repeats: int = 5) -> float:
     """Return the processor time of a run, the least of some: what a busy machine adds is not the learner's."""
     environment = Environment(dataset, seed=0, horizon=horizon)
     times = []
@@ -57,6 +59,21 @@ def growth() -> Figures:
         totals = [seconds(EMT(budget=budget), dataset, horizon) for horizon in MEMORIES]
         costs = np.diff(totals) / np.diff(MEMORIES)
         yield f"a step at 40,000 rows / at 1,000, budget {budget or 'none'}", costs[2] / costs[0], 1.5
+
+
+def stack() -> Figures:
+    """Measure a step of PEMT+, times one of PEMT, on the six sets: as each plays, and with the same actions."""
+    for epsilon, which in ((0.1, ""), (1.0, ", the same actions")):
+        ratios = {}
+        for name in SETS:
+            dataset, both = make(name), (PEMTPlus(epsilon=epsilon), PEMT(epsilon=epsilon))
+            for learner in both:
+                seconds(learner, dataset, 100, 1)  # compiled, if it was not yet
+            times = [[seconds(learner, dataset, 4_000) for learner in both] for _ in range(3)]
+            ratios[name] = np.divide(*np.min(times, axis=0))
+        most = max(ratios, key=lambda name: ratios[name])
+        yield f"a step of PEMT+ / of PEMT, mean of six sets{which}", stats.gmean(list(ratios.values())), 1.3
+        yield f"a step of PEMT+ / of PEMT, {most}{which}", ratios[most], 1.3
 
 
 def million() -> Figures:
@@ -155,7 +172,7 @@ def _child(code: str, *arguments: str, **variables: str) -> float:
 
 
 PARTS: dict[str, Callable[[], Figures]] = {
-    part.__name__: part for part in (growth, million, at_once, nominal, resident_memory, start_up)
+    part.__name__: part for part in (growth, stack, million, at_once, nominal, resident_memory, start_up)
 }
 
 

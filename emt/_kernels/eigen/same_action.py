@@ -157,7 +157,7 @@ def _ask_nearest(neighbours: Neighbours, memories: Memories, rows: np.ndarray, s
         for _ in range(min(n_tied, left)):
             if n_tied > 1:
                 place = _latest(record, rows, bits, current, before)
-            before = record[rows[place]].serial
+                before = record[rows[place]].serial
             total += weight
             reward += weight * memories.value[rows[place]]
         left -= n_tied
