@@ -63,7 +63,7 @@ format: $(VENV)/.emt-dev ## Put the style right
 	$(python) -m ruff check --fix .
 	$(python) -m ruff format .
 
-soak: $(VENV)/.emt-dev ## Attack all of it for minutes, KILLS=1000 for an hour: kills, crafted files, a fuzz, bad learners
+soak: $(VENV)/.emt-dev ## Attack all of it for minutes, KILLS=1000 for half an hour: kills, crafted files, a fuzz, bad learners
 	$(python) tests/soak.py
 
 docs: $(VENV)/.emt-dev ## Build the documentation into site/; a warning is an error
@@ -76,6 +76,7 @@ bench: $(VENV)/.emt-dev ## Measure speed side by side with Vowpal Wabbit and cob
 	$(python) -m benchmarks.bench_runner
 
 bench-products: ## Measure the ablation beside VW 9.8, which multiplies as many features; needs Python 3.10
+	@echo "Installing into .venv-products: a minute, once"
 	test -x .venv-products/bin/python || python3.10 -m venv .venv-products
 	.venv-products/bin/python -m pip install --quiet --disable-pip-version-check \
 	  numba pandas pyarrow scikit-learn vowpalwabbit==9.8.0
@@ -94,9 +95,11 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.emt: pyproject.toml | $(VENV)/bin/python
+	@echo "Installing into $(VENV), once: a minute or two"
 	$(python) -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS:%=-c %) -e '.[study]'
 	@touch $@
 
 $(VENV)/.emt-dev: pyproject.toml | $(VENV)/bin/python
+	@echo "Installing into $(VENV), once: a minute or two"
 	$(python) -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS:%=-c %) -e '.[dev]'
 	@touch $(VENV)/.emt $@
