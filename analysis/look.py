@@ -190,8 +190,9 @@ def save(figure: Figure, folder: Path, name: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with replacing(folder / f"{name}.pdf") as file:
         figure.savefig(file, format="pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
-    picture = BytesIO()
-    figure.savefig(picture, format="png", dpi=200, metadata={"Software": None})
-    few_colours = Image.open(picture).convert("RGB").quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    with BytesIO() as file:
+        figure.savefig(file, format="png", dpi=200, metadata={"Software": None})
+        picture = Image.open(file).convert("RGB")
+    few_colours = picture.quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     with replacing(folder / f"{name}.png") as file:
         few_colours.save(file, format="png", optimize=True)

@@ -9,6 +9,13 @@ from openml_server import OpenMLServer
 settings.register_profile("emt", deadline=None, derandomize=True)
 settings.load_profile("emt")
 
+#: Files with tests that take minutes: first, so that no worker is left alone with one at the end.
+LONG = {"test_readme.py", "test_reproduce.py", "test_docs.py", "test_kill.py"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in LONG)
+
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
