@@ -1,4 +1,4 @@
-"""What EMT costs as it grows, in time, memory and compilation: ``python -m benchmarks.bench_scaling``.
+"""What EMT costs as it grows, and PEMT+ beside PEMT: ``python -m benchmarks.bench_scaling``.
 
 Figures go to ``results/scaling.csv``: ``figure`` (what was measured), ``value``, and ``wanted``, the most it should be
 (for ``times faster``, the least). ``--only growth million`` measures some of them, and writes nothing.
