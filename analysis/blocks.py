@@ -24,7 +24,7 @@ from analysis.evidence import (
     family_rows,
     forest_scores,
     missing_tasks,
-    rewards_at_4000,
+    reward_rows,
     versions,
 )
 from analysis.metafeatures import FEATURES
@@ -151,7 +151,7 @@ def _counted(wins: int, losses: int | None, datasets: int) -> str:
 def _rewards_beside(found: Mapping[str, Committed]) -> list[dict[str, Any]]:
     """Return the rows of rewards, and of what a budget costs."""
     rows = []
-    if "unbounded" in found and (rewards := rewards_at_4000(found["unbounded"])):
+    if "unbounded" in found and (rewards := reward_rows(found["unbounded"])):
         names = ", ".join(row["learner"] for row in rewards)
         text = f"Reward at 4,000 steps ({rewards[0]['datasets']} datasets; paper {CURVES_DATASETS}): {names}"
         rows.append(_near(text, [row["here"] for row in rewards], [row["paper"] for row in rewards], 3, CLOSE_REWARD))
@@ -346,7 +346,7 @@ BLOCKS: dict[str, tuple[str, Callable[[Committed], str]]] = {
     "table 1": ("unbounded", _table_1),
     "bounds": ("unbounded", lambda study: markdown(bounds(study))),
     "families": ("unbounded", _families),
-    "rewards": ("unbounded", lambda study: markdown(rewards_at_4000(study))),
+    "rewards": ("unbounded", lambda study: markdown(reward_rows(study))),
     "forest": ("unbounded", _forest),
     "budgets": ("bounded", _budgets),
     "ablation": ("ablation", _ablation),

@@ -32,8 +32,8 @@ class Committed:
         The experiment.
     folder : Path
         ``results/<experiment>/<suite>``.
-    finals, curves : DataFrame
-        Final rewards of every run, and thinned curves; empty where there are none.
+    finals : DataFrame
+        Final rewards of every run.
     datasets : DataFrame
         Columns dataset, name, family and group.
     cast : Cast
@@ -45,7 +45,6 @@ class Committed:
     name: str
     folder: Path
     finals: pd.DataFrame
-    curves: pd.DataFrame
     datasets: pd.DataFrame
     cast: Cast
     manifest: dict[str, Any]
@@ -109,13 +108,11 @@ def read_study(results: str | Path, experiment: str, suite: str = "paper") -> Co
         return None
     finals = pd.read_csv(path)
     finals["reward"] = np.rint(finals["reward"] * finals["n_steps"]) / finals["n_steps"]  # a CSV file has six digits
-    curves = folder / "tables" / "curves.csv.gz"
     manifest = store.read_manifest(folder, set_aside=False) or {}
     return Committed(
         name=experiment,
         folder=folder,
         finals=finals,
-        curves=pd.read_csv(curves) if curves.exists() else pd.DataFrame(columns=["dataset", "learner", "step"]),
         datasets=_datasets(Path(results), folder, sorted(finals["dataset"].unique())),
         cast=_cast(experiment, suite, manifest).only(finals["learner"]),
         manifest=manifest,

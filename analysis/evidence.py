@@ -13,13 +13,13 @@ from analysis.paper import (
     BOUNDED_DATASETS,
     BOUNDED_LOSS,
     BOUNDED_WINS,
-    CURVES_AT_4000,
     CURVES_DATASETS,
     PAPER_F1,
     PAPER_SEEDS,
     SELF_CONSISTENT_WINS,
     TABLE_1,
     TABLE_1_DATASETS,
+    rewards_at_4000,
 )
 from analysis.wins import compare
 from experiments.cli import compose
@@ -35,7 +35,7 @@ __all__ = [
     "family_rows",
     "forest_scores",
     "missing_tasks",
-    "rewards_at_4000",
+    "reward_rows",
 ]
 
 CLOSE = 0.05  # shares of datasets that differ by no more agree
@@ -213,22 +213,17 @@ def expected_shares(study: Committed, pairs: Sequence[Comparison]) -> list[dict[
     return rows
 
 
-def rewards_at_4000(study: Committed) -> list[dict[str, Any]]:
-    """Return the mean rewards at 4,000 interactions over the datasets that all learners of the paper's plots have."""
-    last = study.curves[study.curves["step"] == 4000]
-    known = [name for name in CURVES_AT_4000 if name in set(last["learner"])]
-    counts = last[last["learner"].isin(known)].groupby("dataset")["learner"].nunique()
-    last = last[last["dataset"].isin(counts.index[counts == len(known)])]
+def reward_rows(study: Committed) -> list[dict[str, Any]]:
+    """Return the mean rewards at 4,000 interactions beside the paper's."""
     return [
         {
-            "learner": study.cast.label(name),
-            "here": float(part["reward"].mean()),
-            "paper": CURVES_AT_4000[name],
-            "datasets": len(part),
+            "learner": study.cast.label(str(learner)),
+            "here": float(row["reward"]),
+            "paper": float(row["paper"]),
+            "datasets": int(row["datasets"]),
             "paper's datasets": CURVES_DATASETS,
         }
-        for name in known
-        if len(part := last[last["learner"] == name])
+        for learner, row in rewards_at_4000(study.finals).iterrows()
     ]
 
 

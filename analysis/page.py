@@ -238,7 +238,7 @@ def _data(results: Results) -> dict[str, Any]:
             "datasets": [],
             "charts": charts_of(present, pd.DataFrame(), results.swept, results.sweeps, pd.DataFrame()),
         }
-    columns = ["mean", "se", "limit", "seeds", "first_reward", "second_reward", "outcome"]
+    columns = ["mean", "limit", "seeds", "outcome"]
     forest = results.meta.forest if results.meta else None
     importances = forest.importances if forest else pd.DataFrame()
     return {

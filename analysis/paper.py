@@ -10,9 +10,20 @@ import pandas as pd
 from scipy import stats
 
 from analysis.cast import Cast
+from analysis.tidy import full_length
 from analysis.wins import MIN_SEEDS, PAPER, Rule, compare, outcome_counts
 
-__all__ = ["CURVES_AT_4000", "PAPER_SEEDS", "TABLE_1", "TABLE_1_DATASETS", "Claim", "beside", "claims_of", "verdict"]
+__all__ = [
+    "CURVES_AT_4000",
+    "PAPER_SEEDS",
+    "TABLE_1",
+    "TABLE_1_DATASETS",
+    "Claim",
+    "beside",
+    "claims_of",
+    "rewards_at_4000",
+    "verdict",
+]
 
 TABLE_1_DATASETS = 206
 PAPER_SEEDS = 50
@@ -157,7 +168,7 @@ def table_1_pairs(finals: pd.DataFrame, cast: Cast) -> dict[tuple[str, str], dic
 
 
 def beside(
-    pairs: Mapping[tuple[str, str], Mapping[str, Any]], curves: pd.DataFrame, cast: Cast
+    pairs: Mapping[tuple[str, str], Mapping[str, Any]], finals: pd.DataFrame, cast: Cast
 ) -> list[dict[str, Any]]:
     """Return the published comparisons that a study has, each with what the study found.
 
@@ -165,8 +176,8 @@ def beside(
     ----------
     pairs : mapping
         As `table_1_pairs` returns it.
-    curves : DataFrame
-        Thinned curves, as `analysis.tidy.curve_table` returns them; rewards count where they reach 4,000 interactions.
+    finals : DataFrame
+        Final rewards, as `analysis.tidy.final_rewards` returns them.
     cast : Cast
         The learners.
 
@@ -185,16 +196,45 @@ def beside(
             rows.append({"comparison": labels, "here": here})
             rows[-1] |= {"paper": _shares(*published, TABLE_1_DATASETS)}
             rows[-1] |= {"datasets": ours["datasets"], "seeds": ours["seeds"]}
-    last = curves[curves["step"] == 4000]
-    known = [name for name in CURVES_AT_4000 if name in set(last["learner"])]
-    whole = last[last["learner"].isin(known)].groupby("dataset")["learner"].nunique() == len(known)
-    last = last[last["dataset"].isin(whole.index[whole])] if len(known) else last.iloc[:0]
-    for name in known if len(last) else ():
-        part = last[last["learner"] == name]
-        rows.append({"comparison": f"Reward of {cast.label(name)} at 4,000", "here": f"{part['reward'].mean():.3f}"})
-        rows[-1] |= {"paper": f"{CURVES_AT_4000[name]:g} on {CURVES_DATASETS}", "datasets": len(part)}
-        rows[-1] |= {"seeds": int(part["seeds"].min())}
+    for learner, row in rewards_at_4000(finals).iterrows():
+        rows.append({"comparison": f"Reward of {cast.label(str(learner))} at 4,000", "here": f"{row['reward']:.3f}"})
+        rows[-1] |= {"paper": f"{row['paper']:g} on {CURVES_DATASETS}"}
+        rows[-1] |= {"datasets": int(row["datasets"]), "seeds": int(row["seeds"])}
     return rows
+
+
+def rewards_at_4000(finals: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean rewards of runs of 4,000 interactions beside those read off the paper's plots.
+
+    They are taken over the datasets that all learners of those plots have, as far as these are here; where fewer than
+    half of the datasets are so long, there is nothing to compare.
+
+    Returns
+    -------
+    DataFrame
+        Columns reward, paper, datasets and seeds (the fewest), indexed by learner in the order of the paper's rewards.
+
+    Examples
+    --------
+    >>> finals = pd.DataFrame({"dataset": "a", "learner": ["emt", "pemt", "pemt", "mine"], "seed": [0, 0, 1, 0],
+    ...                        "n_steps": 4000, "reward": [0.6, 0.7, 0.8, 0.9]})
+    >>> rewards_at_4000(finals)["reward"].to_dict()
+    {'pemt': 0.75, 'emt': 0.6}
+    """
+    known = [name for name in CURVES_AT_4000 if name in set(finals["learner"])]
+    whole = finals[(finals["n_steps"] == 4000) & finals["learner"].isin(known)]
+    found = whole.groupby(["dataset", "learner"])["reward"].agg(reward="mean", seeds="size").reset_index()
+    shared = found.groupby("dataset")["learner"].transform("size") == len(known)
+    if not len(found) or full_length(finals, 4000) < 4000:
+        shared &= False
+    means = (
+        found[shared]
+        .groupby("learner")
+        .agg(reward=("reward", "mean"), seeds=("seeds", "min"), datasets=("dataset", "size"))
+    )
+    return means.reindex([name for name in known if name in means.index]).assign(
+        paper=lambda table: table.index.map(CURVES_AT_4000)
+    )
 
 
 def _shares(wins: int, losses: int, datasets: int) -> str:

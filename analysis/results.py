@@ -213,7 +213,7 @@ class Results:
     @cached_property
     def beside(self) -> list[dict[str, Any]]:
         """The published comparisons, each with what was found here."""
-        return beside(self.table_1, self.curves, self.present)
+        return beside(self.table_1, self.finals, self.present)
 
     @cached_property
     def speed(self) -> pd.DataFrame:

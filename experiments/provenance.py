@@ -21,6 +21,7 @@ __all__ = ["cpu", "origins_of", "provenance"]
 CLONE = Path(__file__).parent.parent
 PACKAGES = ("emt", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyarrow", "joblib", "vowpalwabbit", "hydra-core")
 ORIGIN = ("git", "git_dirty", "python", "packages", "cpu", "platform")
+CODE = ("emt", "experiments", "conf", "pyproject.toml")  # what decides a reward
 
 
 def origins_of(made_by: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -46,7 +47,10 @@ def origins_of(made_by: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def provenance() -> dict[str, Any]:
-    """Return the git commit and whether it was changed (but for results), packages, the CPU, the command and the time.
+    """Return the commit of the code and whether it was changed, packages, the CPU, the command and the time.
+
+    The commit is the last one that changed what decides a reward (`CODE`): a commit of a page or of a study's results
+    in the middle of a long study is not another origin.
 
     Examples
     --------
@@ -54,9 +58,9 @@ def provenance() -> dict[str, Any]:
     ['command', 'cpu', 'git', 'git_dirty', 'packages', 'platform', 'python', 'time']
     """
     return {
-        "git": _git("rev-parse", "HEAD"),
+        "git": _git("log", "-1", "--format=%H", "--", *CODE),
         "git_dirty": None
-        if (changes := _git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!results")) is None
+        if (changes := _git("status", "--porcelain", "--untracked-files=no", "--", *CODE)) is None
         else bool(changes),
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES},

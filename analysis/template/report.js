@@ -44,13 +44,14 @@ function options(select, pairs, value) {
 }
 
 // ---- numbers
+const rewards = Object.fromEntries(Object.entries(data.rewards || {}).map(([key, { set, mean }]) =>
+  [key, Object.fromEntries(set.map((place, at) => [place, mean[at]]))]));
 function contrast(first, second, sets = datasets()) {
   const forth = data.pairs[`${first}|${second}`], pair = forth || data.pairs[`${second}|${first}`];
   if (!pair) return [];
-  const sign = forth ? 1 : -1, [a, b] = forth ? ["first_reward", "second_reward"] : ["second_reward", "first_reward"];
+  const sign = forth ? 1 : -1, a = rewards[first], b = rewards[second];
   const rows = pair.set.flatMap((place, at) => sets.has(place) ? [{ ...data.datasets[place], place,
-    mean: sign * pair.mean[at] || 0, se: pair.se[at], limit: pair.limit[at], seeds: pair.seeds[at], a: pair[a][at],
-    b: pair[b][at], outcome: forth ? pair.outcome[at] : OPPOSITE[pair.outcome[at]] }] : []);
+    mean: sign * pair.mean[at] || 0, limit: pair.limit[at], seeds: pair.seeds[at], a: a[place], b: b[place], outcome: forth ? pair.outcome[at] : OPPOSITE[pair.outcome[at]] }] : []);
   rows.sort((one, other) => one.mean - other.mean || (one.dataset < other.dataset ? -1 : 1));
   return rows.map((row, rank) => ({ ...row, rank: rank + 1, low: row.mean - (row.limit || 0), high: row.mean + (row.limit || 0) }));
 }

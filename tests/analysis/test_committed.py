@@ -32,7 +32,7 @@ def same(found, known):
 
 
 def check(study):
-    """Compute a study's tables again from its final rewards, curves and meta-features."""
+    """Compute a study's tables again from its final rewards and meta-features."""
     order = study.cast.order()
     pairs = compare_all(study.finals, order, Rule())
     same(win_table(pairs, order), study.table("wins.csv"))
@@ -44,14 +44,14 @@ def check(study):
     claims = [verdict(claim, study.finals, Rule()) for claim in claims_of(study.cast)]
     if claims:
         same(pd.DataFrame(claims), study.table("claims.csv"))
-    compared = beside(table_1_pairs(study.finals, study.cast), study.curves, study.cast)
+    compared = beside(table_1_pairs(study.finals, study.cast), study.finals, study.cast)
     if compared:
         same(pd.DataFrame(compared), study.table("beside_paper.csv"))
     hours, n_stories = study.finals["seconds"].sum() / 3600, len(study.manifest.get("stories", ["none"]))
     if n_stories == 1:  # else the final rewards are those of the first story, and times those of all
         seconds = study.finals.groupby("learner")["seconds"].sum()
         speed = study.table("speed.csv").set_index("learner")["seconds"]
-        np.testing.assert_allclose(seconds[speed.index], speed, rtol=1e-4)
+        np.testing.assert_allclose(seconds[speed.index], speed, rtol=0.01)
     if cost := study.manifest.get("cost"):
         assert cost["runs"] == len(study.finals) * n_stories
         assert cost["core_hours"] == pytest.approx(hours, rel=0.01, abs=2e-4) or (

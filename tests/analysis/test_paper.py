@@ -79,9 +79,9 @@ def test_table_1_is_compared_by_the_papers_rule_at_the_papers_seeds():
 
 def test_pcmt_against_parametric_and_rewards_are_beside_the_paper():
     kinds = cast(pcmt={}, parametric={})
-    curves = pd.DataFrame({"dataset": list("aabb"), "learner": ["pcmt", "parametric"] * 2, "step": 4000})
-    curves = curves.assign(reward=[0.7, 0.6, 0.8, 0.8], seeds=3)
-    rows = beside(table_1_pairs(study("pcmt", "parametric", 4, 1), kinds), curves, kinds)
+    table = pd.DataFrame({"dataset": list("aabb"), "learner": ["pcmt", "parametric"] * 2, "n_steps": 4000})
+    table = table.assign(reward=[0.7, 0.6, 0.8, 0.8])
+    rows = beside(table_1_pairs(study("pcmt", "parametric", 4, 1), kinds), table, kinds)
     assert rows[0] == {
         "comparison": "PCMT against Parametric",
         "here": "4 wins, 1 losses (80%, 20%)",
