@@ -45,6 +45,7 @@ TEMPLATE = Path(__file__).parent / "template"
 VEGA = "window.vegaEmbed = vegaEmbed;"
 SECTIONS = ("claims", "beside", "speed", "slowest", "budgets", "meta", "forest", "descriptions", "failures")
 TRACEBACKS = 10  # different ones that are shown
+SEEN = 4  # digits of contrasts and curves, which are drawn, and listed to the fourth decimal
 WORDS = ["family", "columns", "actions", "group"]  # what datasets are chosen by
 
 
@@ -224,7 +225,10 @@ def _code(text: str) -> Markup:
 
 
 def _data(results: Results) -> dict[str, Any]:
-    """Return what the page's script works on: numbers as the CSV files have them, datasets by their places."""
+    """Return what the page's script works on: datasets by their places, and numbers as the CSV files have them.
+
+    Contrasts and curves, which are most of a page, have the digits that can be seen in a drawing.
+    """
     present, styles = results.present, styles_of(results.present)
     datasets = results.datasets
     place = {name: number for number, name in enumerate(datasets["dataset"])} if len(datasets) else {}
@@ -238,7 +242,6 @@ def _data(results: Results) -> dict[str, Any]:
             "datasets": [],
             "charts": charts_of(present, pd.DataFrame(), results.swept, results.sweeps, pd.DataFrame()),
         }
-    columns = ["mean", "limit", "seeds", "outcome"]
     forest = results.meta.forest if results.meta else None
     importances = forest.importances if forest else pd.DataFrame()
     return {
@@ -253,7 +256,7 @@ def _data(results: Results) -> dict[str, Any]:
         "pairs": {
             f"{first}|{second}": {
                 "set": [place[name] for name in part["dataset"]],
-                **{column: _numbers(part[column]) for column in columns},
+                **{column: _numbers(part[column], SEEN) for column in ("mean", "limit", "seeds", "outcome")},
             }
             for (first, second), part in results.pairs.groupby(["first", "second"], sort=False)
         },
@@ -265,7 +268,7 @@ def _data(results: Results) -> dict[str, Any]:
         "curves": {
             "steps": sorted(int(step) for step in results.curves["step"].unique()),
             **{
-                learner: {place[name]: _numbers(one["reward"], 4) for name, one in part.groupby("dataset")}
+                learner: {place[name]: _numbers(one["reward"], SEEN) for name, one in part.groupby("dataset")}
                 for learner, part in results.curves.groupby("learner")
             },
         },

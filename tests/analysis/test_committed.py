@@ -1,5 +1,6 @@
 """What is committed of a study's results can be computed again from the committed files themselves."""
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -94,3 +95,10 @@ def test_the_committed_tables_follow_from_the_committed_final_rewards(folder):
 @pytest.mark.parametrize("folder", MADE, ids=lambda folder: folder.parent.name)
 def test_the_committed_scores_of_the_forest_follow_from_the_committed_features(folder):
     check_forest(read_study(ROOT / "results", folder.parent.name, folder.name))
+
+
+def test_committed_results_are_a_few_mb():
+    listed = subprocess.run(["git", "ls-files", "results"], cwd=ROOT, capture_output=True, text=True, check=False)
+    sizes = {name: path.stat().st_size for name in listed.stdout.split() if (path := ROOT / name).exists()}
+    assert sum(sizes.values()) < 18e6
+    assert {name: size for name, size in sizes.items() if size > 2e6} == {}
