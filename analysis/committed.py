@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from analysis.cast import Cast, Member
-from analysis.datasets import UNKNOWN, families, read_groups
 from analysis.paper import PAPER_SEEDS
 from analysis.wins import PAPER, Rule, compare, outcome_counts
 from experiments import store
@@ -35,7 +34,7 @@ class Committed:
     finals : DataFrame
         Final rewards of every run.
     datasets : DataFrame
-        Columns dataset, name, family and group.
+        Columns dataset, name, rows, family and group.
     cast : Cast
         The learners that have runs.
     manifest : dict
@@ -93,7 +92,7 @@ def read_study(results: str | Path, experiment: str, suite: str = "paper") -> Co
     Parameters
     ----------
     results : str or Path
-        The folder of all studies; its ``fidelity.csv`` has the names and groups of datasets that a study has not.
+        The folder of all studies.
     experiment, suite : str
         Which of them.
 
@@ -113,24 +112,10 @@ def read_study(results: str | Path, experiment: str, suite: str = "paper") -> Co
         name=experiment,
         folder=folder,
         finals=finals,
-        datasets=_datasets(Path(results), folder, sorted(finals["dataset"].unique())),
+        datasets=pd.read_csv(folder / "tables" / "datasets.csv")[["dataset", "name", "rows", "family", "group"]],
         cast=_cast(experiment, suite, manifest).only(finals["learner"]),
         manifest=manifest,
     )
-
-
-def _datasets(results: Path, folder: Path, names: list[str]) -> pd.DataFrame:
-    path = folder / "tables" / "datasets.csv"
-    if path.exists():
-        return pd.read_csv(path)[["dataset", "name", "family", "group"]]
-    fidelity = results / "fidelity.csv"
-    known = read_groups(fidelity if fidelity.exists() else None)
-    table = pd.DataFrame({"dataset": names}).merge(known, on="dataset", how="left")
-    if "name" not in table:
-        table["name"] = table["dataset"]
-    table["name"] = table["name"].fillna(table["dataset"])
-    table["group"] = table["group"].fillna(UNKNOWN)
-    return table.assign(family=families(table["name"]))[["dataset", "name", "family", "group"]]
 
 
 def _cast(experiment: str, suite: str, manifest: dict[str, Any]) -> Cast:

@@ -45,7 +45,7 @@ TEMPLATE = Path(__file__).parent / "template"
 VEGA = "window.vegaEmbed = vegaEmbed;"
 SECTIONS = ("claims", "beside", "speed", "slowest", "budgets", "meta", "forest", "descriptions", "failures")
 TRACEBACKS = 10  # different ones that are shown
-SEEN = 4  # digits of contrasts and curves, which are drawn, and listed to the fourth decimal
+LISTED, DRAWN = 4, 3  # decimals of contrasts, which are listed, too, and of curves: most of a page
 WORDS = ["family", "columns", "actions", "group"]  # what datasets are chosen by
 
 
@@ -227,7 +227,7 @@ def _code(text: str) -> Markup:
 def _data(results: Results) -> dict[str, Any]:
     """Return what the page's script works on: datasets by their places, and numbers as the CSV files have them.
 
-    Contrasts and curves, which are most of a page, have the digits that can be seen in a drawing.
+    Contrasts and curves, which are most of a page, have the decimals that a reader sees.
     """
     present, styles = results.present, styles_of(results.present)
     datasets = results.datasets
@@ -253,13 +253,7 @@ def _data(results: Results) -> dict[str, Any]:
         "learners": learners,
         "datasets": _records(datasets),
         "words": [word for word in WORDS if datasets[word].nunique() > 1],
-        "pairs": {
-            f"{first}|{second}": {
-                "set": [place[name] for name in part["dataset"]],
-                **{column: _numbers(part[column], SEEN) for column in ("mean", "limit", "seeds", "outcome")},
-            }
-            for (first, second), part in results.pairs.groupby(["first", "second"], sort=False)
-        },
+        "pairs": _pairs(results.pairs, place),
         "rewards": {
             learner: {"set": [place[name] for name in part["dataset"]]}
             | {column: _numbers(part[column]) for column in ("mean", "se", "seeds")}
@@ -268,7 +262,7 @@ def _data(results: Results) -> dict[str, Any]:
         "curves": {
             "steps": sorted(int(step) for step in results.curves["step"].unique()),
             **{
-                learner: {place[name]: _numbers(one["reward"], SEEN) for name, one in part.groupby("dataset")}
+                learner: {place[name]: _numbers(one["reward"].round(DRAWN)) for name, one in part.groupby("dataset")}
                 for learner, part in results.curves.groupby("learner")
             },
         },
@@ -277,6 +271,19 @@ def _data(results: Results) -> dict[str, Any]:
         "meta": _meta(results, place),
         "features": FEATURES,
         "charts": charts_of(present, results.budgets, results.swept, results.sweeps, importances),
+    }
+
+
+def _pairs(pairs: pd.DataFrame, place: dict[str, int]) -> dict[str, dict[str, list[Any]]]:
+    """Return what is known of each pair, a column at a time: like beside like is compressed to half as much."""
+    seen = pairs.round({"mean": LISTED, "limit": LISTED})
+    parts = {f"{first}|{second}": part for (first, second), part in seen.groupby(["first", "second"], sort=False)}
+    return {
+        "set": {pair: [place[name] for name in part["dataset"]] for pair, part in parts.items()},
+        **{
+            column: {pair: _numbers(part[column]) for pair, part in parts.items()}
+            for column in ("mean", "limit", "seeds", "outcome")
+        },
     }
 
 
@@ -306,17 +313,17 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [{key: _number(value) for key, value in row.items()} for row in rows]
 
 
-def _numbers(column: pd.Series, digits: int = 6) -> list[Any]:
-    return [_number(value, digits) for value in column.tolist()]
+def _numbers(column: pd.Series) -> list[Any]:
+    return [_number(value) for value in column.tolist()]
 
 
-def _number(value: Any, digits: int = 6) -> Any:
+def _number(value: Any) -> Any:
     """Return a number with as many digits as the CSV files have; nothing for what is missing."""
     if not isinstance(value, float):
         return value
     if math.isnan(value):
         return None
-    short = float(f"{value:.{digits}g}")
+    short = float(f"{value:.6g}")
     return int(short) if short.is_integer() else short
 
 

@@ -47,8 +47,9 @@ function options(select, pairs, value) {
 const rewards = Object.fromEntries(Object.entries(data.rewards || {}).map(([key, { set, mean }]) =>
   [key, Object.fromEntries(set.map((place, at) => [place, mean[at]]))]));
 function contrast(first, second, sets = datasets()) {
-  const forth = data.pairs[`${first}|${second}`], pair = forth || data.pairs[`${second}|${first}`];
-  if (!pair) return [];
+  const forth = `${first}|${second}` in data.pairs.set, key = forth ? `${first}|${second}` : `${second}|${first}`;
+  if (!(key in data.pairs.set)) return [];
+  const pair = Object.fromEntries(Object.entries(data.pairs).map(([column, values]) => [column, values[key]]));
   const sign = forth ? 1 : -1, a = rewards[first], b = rewards[second];
   const rows = pair.set.flatMap((place, at) => sets.has(place) ? [{ ...data.datasets[place], place,
     mean: sign * pair.mean[at] || 0, limit: pair.limit[at], seeds: pair.seeds[at], a: a[place], b: b[place], outcome: forth ? pair.outcome[at] : OPPOSITE[pair.outcome[at]] }] : []);
