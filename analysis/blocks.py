@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 from scipy import stats
 
+from analysis.answers import answers, half_rows
 from analysis.committed import Committed, read_study
 from analysis.evidence import (
     FAMILY,
@@ -20,6 +21,7 @@ from analysis.evidence import (
     budget_rows,
     comparisons,
     cost_rows,
+    dice_rows,
     expected,
     family_rows,
     forest_scores,
@@ -65,17 +67,22 @@ def blocks(results: Path) -> dict[str, str]:
     made = {name: make(found[one]) if one in found else NOT_MADE for name, (one, make) in BLOCKS.items()}
     made |= {name: _pictures(found.get(one), results, *names) for name, (one, *names) in PICTURES.items()}
     made |= {"results": _results(found, results), "comparisons": _comparisons(found), "cost": _cost(found, results)}
-    made["versions"] = _versions(found)
+    made |= {"versions": _versions(found), "answers": answers(found) or NOT_MADE}
     made["speed table"] = speed_block(results / "speed.csv")
     made["scaling"] = scaling_block(results / "scaling.csv")
     return {name: _wrapped(text) for name, text in made.items()}
 
 
 def _wrapped(text: str) -> str:
-    """Return a text whose paragraphs are no wider than the house's lines; tables and pictures stay as they are."""
-    wrapper = textwrap.TextWrapper(119, break_long_words=False, break_on_hyphens=False)
+    """Return a text whose paragraphs and lists are no wider than the house's lines; tables and pictures stay."""
+
+    def wrap(line: str) -> list[str]:
+        indent = "  " if line.startswith("- ") else ""
+        return textwrap.wrap(line, 119, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
     return "\n\n".join(
-        part if part.startswith(("|", "!")) else "\n".join(wrapper.wrap(part)) for part in text.split("\n\n")
+        part if part.startswith(("|", "!")) else "\n".join(row for line in part.splitlines() for row in wrap(line))
+        for part in text.split("\n\n")
     )
 
 
@@ -368,11 +375,13 @@ BLOCKS: dict[str, tuple[str, Callable[[Committed], str]]] = {
     "table 1": ("unbounded", _table_1),
     "bounds": ("unbounded", _bounds),
     "families": ("unbounded", _families),
+    "dice": ("unbounded", lambda study: markdown(dice_rows(study))),
     "rewards": ("unbounded", lambda study: markdown(reward_rows(study))),
     "forest": ("unbounded", _forest),
     "budgets": ("bounded", _budgets),
     "ablation": ("ablation", _ablation),
     "beyond": ("unbounded", _beyond),
+    "halves": ("unbounded", lambda study: markdown(half_rows(study))),
 }
 # name of the block: the study, and the names of its figures
 PICTURES = {

@@ -75,7 +75,7 @@ class Committed:
         Returns
         -------
         dict
-            Keys wins, ties, losses, undecided, datasets, seeds (the fewest) and mean (of the differences).
+            Keys wins, ties, losses, undecided, datasets, seeds (the fewest), mean (of the differences) and its se.
         """
         finals = self.finals if finals is None else finals
         table = compare(finals, first, second, PAPER)
@@ -83,7 +83,8 @@ class Committed:
         if seeds < PAPER_SEEDS:
             table = compare(finals, first, second, Rule())
         mean = float(table["mean"].mean()) if len(table) else float("nan")
-        return {**outcome_counts(table), "datasets": len(table), "seeds": seeds, "mean": mean}
+        se = float(table["mean"].std() / len(table) ** 0.5) if len(table) else float("nan")
+        return {**outcome_counts(table), "datasets": len(table), "seeds": seeds, "mean": mean, "se": se}
 
 
 def read_study(results: str | Path, experiment: str, suite: str = "paper") -> Committed | None:

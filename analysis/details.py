@@ -14,7 +14,7 @@ from analysis.cast import Cast
 from analysis.look import BLUE, GREY, VERMILION
 from analysis.section import Picture, Section, signed
 from analysis.tidy import count_text
-from analysis.wins import Rule, compare, outcome_counts
+from analysis.wins import Rule, compare, outcome_counts, outcome_text
 from emt.options import CHOICES, VARIANTS
 
 __all__ = ["details_section", "details_table", "draw_details"]
@@ -201,7 +201,7 @@ def _sentences(table: pd.DataFrame, line: str) -> list[str]:
         count = count_text(row["datasets"], row["fewest_seeds"], row["most_seeds"])
         said.append(
             f"{line}: all choices as run are worth {signed(row['worth'], row['se'])} of mean reward over all as "
-            f"printed ({row['wins']} wins, {row['ties']} ties, {row['losses']} losses; {count})."
+            f"printed ({outcome_text(row)}; {count})."
         )
     for others, side in alone.groupby("others", sort=False):
         clear = side[side["worth"].abs() > 2 * side["se"]].sort_values("worth", key=abs, ascending=False, kind="stable")

@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.cast import Cast
 from analysis.section import signed
+from analysis.wins import outcome_text
 
 __all__ = ["answer"]
 
@@ -125,6 +126,6 @@ def _best(table: pd.DataFrame, stories: list[str], cast: Cast, reference: str) -
         own = table[table["story"] == story].sort_values("reward", ascending=False, kind="stable").iloc[0]
         against = ""
         if own["learner"] != reference:
-            against = f", {own['wins']} wins and {own['losses']} losses against {cast.label(reference)}"
+            against = f", {outcome_text(own)} against {cast.label(reference)}"
         parts.append(f"{story}: {cast.label(own['learner'])} ({own['reward']:.3f}{against})")
     return [f"The most is earned by, in each story, {'; '.join(parts)}."]

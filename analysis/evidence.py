@@ -23,7 +23,8 @@ from analysis.paper import (
     TABLE_1_DATASETS,
     rewards_at_4000,
 )
-from analysis.wins import compare
+from analysis.section import signed
+from analysis.wins import PAPER, compare
 from experiments.cli import compose
 from experiments.config import suite
 
@@ -33,6 +34,7 @@ __all__ = [
     "bounds",
     "budget_learners",
     "comparisons",
+    "dice_rows",
     "expected",
     "family_rows",
     "forest_scores",
@@ -230,6 +232,28 @@ def expected(study: Committed, first: str, second: str) -> dict[str, float]:
             total = {key: value + row["further"] * each[key] for key, value in total.items()}
             datasets += row["further"]
     return total | {"mean": total["mean"] / max(datasets, 1), "datasets": datasets}
+
+
+def dice_rows(study: Committed) -> list[dict[str, Any]]:
+    """Return pairs of learners that had dice of their own, as in version 0.1, beside the same with the same dice.
+
+    ``own_dice.csv`` beside the studies has the differences of version 0.1, paired by seed: a row a dataset and pair.
+    """
+    path = study.folder.parent.parent / "own_dice.csv"
+    own = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["first", "second"])
+    rows: list[dict[str, Any]] = []
+    for first, second in own[["first", "second"]].drop_duplicates().itertuples(index=False):
+        part = own[(own["first"] == first) & (own["second"] == second)]
+        pair = f"{study.cast.label(first)} : {study.cast.label(second)}"
+        for dice, table in (("own", part), ("the same", compare(study.finals, first, second, PAPER))):
+            limits = PAPER.limits(table["se"].to_numpy(), table["seeds"].to_numpy())
+            wins, losses = int((table["mean"] > limits).sum()), int((table["mean"] < -limits).sum())
+            rows.append({"pair": pair, "dice": dice, "wins": _share(wins, len(table))})
+            rows[-1] |= {"losses": _share(losses, len(table)), "datasets": len(table)}
+            rows[-1] |= {"mean difference": signed(table["mean"].mean()), "mean SE": f"{table['se'].mean():.4f}"}
+        rows.append({"pair": pair, "dice": "in the paper", "wins": _share(TABLE_1[first][second], TABLE_1_DATASETS)})
+        rows[-1] |= {"losses": _share(TABLE_1[second][first], TABLE_1_DATASETS), "datasets": TABLE_1_DATASETS}
+    return rows
 
 
 def reward_rows(study: Committed) -> list[dict[str, Any]]:

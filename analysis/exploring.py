@@ -13,7 +13,7 @@ from analysis.cast import Cast
 from analysis.look import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION
 from analysis.section import Picture, Section, signed
 from analysis.tidy import count_text
-from analysis.wins import Rule, compare, outcome_counts
+from analysis.wins import Rule, compare, outcome_counts, outcome_text
 
 __all__ = ["draw_exploring", "exploring_section", "exploring_table"]
 
@@ -138,6 +138,6 @@ def _sentences(table: pd.DataFrame) -> list[str]:
         else:
             said.append(
                 f"{line} earns most with {top['explores']}: {signed(top['difference'], top['se'])} against {PAPER} "
-                f"({top['wins']} wins, {top['ties']} ties, {top['losses']} losses)."
+                f"({outcome_text(top)})."
             )
     return said

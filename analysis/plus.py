@@ -13,7 +13,7 @@ from analysis.cast import Cast
 from analysis.look import BLUE, GREY, VERMILION
 from analysis.section import Picture, Section, signed
 from analysis.tidy import count_text
-from analysis.wins import Rule, compare, outcome_counts
+from analysis.wins import Rule, compare, outcome_counts, outcome_text
 
 __all__ = ["draw_parts", "parts_table", "plus_section", "worst_table"]
 
@@ -207,7 +207,7 @@ def _sentences(table: pd.DataFrame, worst: pd.DataFrame) -> list[str]:
     whole = table.iloc[0]
     said = [
         f"Over {_count(table)}, PEMT+ earns {signed(whole['difference'], whole['se'])} of mean reward beyond PEMT "
-        f"({whole['wins']} wins, {whole['ties']} ties, {whole['losses']} losses) at {whole['cost']:.2f} times its cost."
+        f"({outcome_text(whole)}) at {whole['cost']:.2f} times its cost."
     ]
     parts = table[table["part"] != ""]
     clear = parts[parts["worth"].abs() > 2 * parts["worth_se"]].sort_values("worth", ascending=False, kind="stable")

@@ -1,4 +1,4 @@
-"""Keep what the README and docs/results.md say of results true: ``python -m analysis.readme`` writes it anew.
+"""Keep what the README and docs say of results true: ``python -m analysis.readme`` writes it anew.
 
 Text between ``<!-- name: begin -->`` and ``<!-- name: end -->`` is made from the tables in ``results``; all other text
 is written by hand.
@@ -19,7 +19,7 @@ from experiments.cli import report_errors
 __all__ = ["FILES", "ROOT", "filled", "written"]
 
 ROOT = Path(__file__).parent.parent
-FILES = ("README.md", "docs/results.md")
+FILES = ("README.md", "docs/results.md", "docs/pemt_plus.md")
 
 
 def filled(text: str, made: Mapping[str, str]) -> str:

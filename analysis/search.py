@@ -14,9 +14,9 @@ from analysis.cast import Cast
 from analysis.look import BLUE, GREY, VERMILION, styles_of
 from analysis.section import Picture, Section, signed
 from analysis.tidy import count_text
-from analysis.wins import Rule, compare, outcome_counts
+from analysis.wins import Rule, compare, outcome_counts, outcome_text
 
-__all__ = ["draw_search", "miss_table", "search_section", "search_table"]
+__all__ = ["draw_search", "miss_table", "search_section", "search_sentences", "search_table"]
 
 AUDITED = "AuditedEMT"  # the learner that counts misses, and is slow: its time is no measure
 USUAL = 100  # the paper's leaf capacity
@@ -189,7 +189,7 @@ def search_section(log: pd.DataFrame, finals: pd.DataFrame, cast: Cast, horizon:
         return None
     return Section(
         heading="Is the tree worth it?",
-        sentences=_sentences(table, cast),
+        sentences=search_sentences(table, cast),
         files={"search.csv": table},
         tables={
             "Reward, routing misses (how often another leaf holds a memory that is less unlike, by the scorer of the "
@@ -221,7 +221,8 @@ def _shown(table: pd.DataFrame, cast: Cast) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _sentences(table: pd.DataFrame, cast: Cast) -> list[str]:
+def search_sentences(table: pd.DataFrame, cast: Cast) -> list[str]:
+    """Say how often the tree misses, what exact search and larger leaves are worth, and who is on the Pareto front."""
     usual = table[table["learner"] == _usual(table)].iloc[0]
     leaves = table[table["line"] == "leaves"]
     said = []
@@ -234,7 +235,7 @@ def _sentences(table: pd.DataFrame, cast: Cast) -> list[str]:
     for row in leaves[leaves["exact"]].to_dict("records"):
         said.append(
             f"Exact search of the same memory is worth {signed(row['difference'], row['se'])} of mean reward "
-            f"({row['wins']} wins, {row['ties']} ties, {row['losses']} losses) at {row['cost']:.1f} times the cost."
+            f"({outcome_text(row)}) at {row['cost']:.1f} times the cost."
         )
     best = leaves[~leaves["exact"]].sort_values("difference", ascending=False, kind="stable")
     if len(best):

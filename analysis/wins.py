@@ -170,7 +170,7 @@ def outcome_counts(table: pd.DataFrame) -> dict[str, int]:
     return {name: int((table["outcome"] == word).sum()) for name, word in COUNTS.items()}
 
 
-def outcome_text(counts: Mapping[Any, Any]) -> str:
+def outcome_text(counts: Mapping[Any, Any] | pd.Series) -> str:
     """Say the counts of `outcome_counts` in words; what is not decided is no tie.
 
     Examples

@@ -34,7 +34,7 @@ def test_the_sentences_say_who_earns_most_and_how(three):
     cast, runs = three
     text = " ".join(exploring_section(runs, cast, Rule()).sentences)
     assert "Over 1 dataset, 3 seeds, EMT with epsilon 0.05 earns most: 0.6333." in text
-    assert "EMT earns most with epsilon 0.05: +0.1000 against epsilon 0.1 (1 wins, 0 ties, 0 losses)." in text
+    assert "EMT earns most with epsilon 0.05: +0.1000 against epsilon 0.1 (1 win, 0 ties, 0 losses)." in text
 
 
 def test_a_study_of_one_exploration_has_no_such_part(three):

@@ -60,7 +60,7 @@ def test_the_worst_dataset_names_the_part_without_which_it_would_be_better(study
 def test_the_sentences_tell_wins_cost_and_losses_with_their_reason(study):
     section = plus_section(*study, Rule())
     text = " ".join(section.sentences)
-    assert "PEMT+ earns +0.0250 ± 0.0750 of mean reward beyond PEMT (1 wins, 0 ties, 1 losses) at 1.20 times" in text
+    assert "PEMT+ earns +0.0250 ± 0.0750 of mean reward beyond PEMT (1 win, 0 ties, 1 loss) at 1.20 times" in text
     assert "It loses to PEMT on b (−0.050; without the ridge it would earn +0.100 more)." in text
     assert section.parameters == {"neighbours", "confidence", "ridge", "guard"}
 

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from synthetic_logs import finals
 
-from analysis.blocks import BLOCKS, NOT_MADE, PICTURES, blocks, scaling_block, speed_block
+from analysis.blocks import BLOCKS, NOT_MADE, PICTURES, _wrapped, blocks, scaling_block, speed_block
 from analysis.committed import read_study
-from analysis.evidence import bounds, expected, further_sets, tasks_between
+from analysis.evidence import bounds, dice_rows, expected, further_sets, tasks_between
 from analysis.paper import TABLE_1_DATASETS
 from analysis.readme import FILES, ROOT, filled, written
 from experiments.checks import ConfigError
@@ -111,6 +111,28 @@ def test_further_datasets_are_taken_to_be_like_those_here_of_their_length(result
     short, middle, long = further_sets(study)
     assert (short["alike"], middle["alike"], long["alike"]) == (["task-3"], [], ["task-6"])
     assert expected(study, "pemt", "parametric")["wins"] == 1 + 37  # of 38 short ones; none of 115 long ones
+
+
+def test_dice_of_their_own_are_counted_by_the_same_rule(results):
+    study = read_study(results, "unbounded")
+    assert dice_rows(study) == []  # where the differences of version 0.1 are not
+    own = pd.DataFrame({"dataset": ["task-3", "task-6", "task-134"], "first": "pemt", "second": "parametric"})
+    own = own.assign(mean=[0.02, 0.019, -0.02], se=0.01, seeds=50)
+    own.to_csv(results / "own_dice.csv", index=False)
+    before, now, paper = dice_rows(study)
+    assert (before["dice"], before["wins"], before["losses"], before["mean SE"]) == (
+        "own",
+        "1 (33%)",
+        "1 (33%)",
+        "0.0100",
+    )
+    assert (now["dice"], now["wins"], now["losses"], now["datasets"]) == ("the same", "2 (50%)", "0 (0%)", 4)
+    assert (paper["wins"], paper["losses"]) == ("110 (53%)", "8 (4%)")
+
+
+def test_lists_are_wrapped_line_by_line():
+    first, second = f"- {'word ' * 30}end", "- short"
+    assert _wrapped(f"{first}\n{second}").splitlines()[1:] == ["  word word word word word word word end", "- short"]
 
 
 def test_ratios_are_geometric_means(tmp_path):
