@@ -42,7 +42,7 @@ report: $(VENV)/.emt ## Write tables, figures and summaries of what has been run
 
 figures: report ## The same as report
 
-readme: $(VENV)/.emt ## Write what the README and docs/results.md say of results from the tables in results/
+readme: $(VENV)/.emt ## Write what the README and docs say of results from the tables in results/
 	$(python) -m analysis.readme
 
 status: $(VENV)/.emt ## Say what is prepared, done, failed and left, and how long the rest will take

@@ -1,4 +1,4 @@
-"""The blocks of text that the README and docs/results.md have on results, in Markdown, each made from the tables."""
+"""The blocks of text that the README and docs have on results, in Markdown, each made from the tables."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from analysis.evidence import (
     reward_rows,
     tasks_between,
     versions,
+    vw_rows,
 )
 from analysis.metafeatures import FEATURES
 from analysis.paper import (
@@ -376,6 +377,7 @@ BLOCKS: dict[str, tuple[str, Callable[[Committed], str]]] = {
     "bounds": ("unbounded", _bounds),
     "families": ("unbounded", _families),
     "dice": ("unbounded", lambda study: markdown(dice_rows(study))),
+    "vw": ("unbounded", lambda study: markdown(vw_rows(study))),
     "rewards": ("unbounded", lambda study: markdown(reward_rows(study))),
     "forest": ("unbounded", _forest),
     "budgets": ("bounded", _budgets),

@@ -41,6 +41,7 @@ __all__ = [
     "further_sets",
     "reward_rows",
     "tasks_between",
+    "vw_rows",
 ]
 
 SHORT, LONG = 4_000, 32_000  # interactions of the paper's two kinds of study
@@ -254,6 +255,28 @@ def dice_rows(study: Committed) -> list[dict[str, Any]]:
         rows.append({"pair": pair, "dice": "in the paper", "wins": _share(TABLE_1[first][second], TABLE_1_DATASETS)})
         rows[-1] |= {"losses": _share(TABLE_1[second][first], TABLE_1_DATASETS), "datasets": TABLE_1_DATASETS}
     return rows
+
+
+def vw_rows(study: Committed) -> list[dict[str, Any]]:
+    """Return EMT against CMT, with Vowpal Wabbit's own in the place of either, on the datasets where it was tried.
+
+    ``vw.csv`` beside the studies has the final rewards of VW's, on the rows and with the dice of the study.
+    """
+    path = study.folder.parent.parent / "vw.csv"
+    if not path.exists():
+        return []
+    tried = pd.read_csv(path)
+    finals = pd.concat([study.finals[study.finals["dataset"].isin(tried["dataset"])], tried])
+    kinds = tried[["learner", "version"]].drop_duplicates().itertuples(index=False)
+    labels = {name: f"VW's {name[3:].upper()} ({version})" for name, version in kinds}
+    labels |= {name: study.cast.label(name) for name in ("emt", "cmt")}
+    names = dict(zip(study.datasets["dataset"], study.datasets["name"], strict=True))
+    rows: dict[str, dict[str, Any]] = {}
+    for first, second in (("emt", "cmt"), ("vw_emt", "cmt"), ("emt", "vw_cmt")):
+        for row in compare(finals, first, second, PAPER).to_dict("records"):
+            shown = rows.setdefault(row["dataset"], {"dataset": names[row["dataset"]], "seeds": row["seeds"]})
+            shown[f"{labels[first]} : {labels[second]}"] = f"{row['outcome']}, {signed(row['mean'], row['se'])}"
+    return list(rows.values())
 
 
 def reward_rows(study: Committed) -> list[dict[str, Any]]:
