@@ -283,7 +283,7 @@ def _bounds(study: Committed) -> str:
     ]
     most, *others = sorted(rows, key=lambda row: -row["apart"])
     told = (
-        "How long the further ones are follows from the paper's own counts (206 datasets, of which 168 have 4,000 "
+        "How long the further datasets are follows from the paper's own counts (206, of which 168 have 4,000 "
         f"interactions and 116 have 32,000). OpenML numbers the tasks of a family in a row, and of the {missing} tasks "
         f"that are missing {between} is between two {FAMILY} tasks: so hardly any is a {FAMILY} set."
     )
