@@ -100,5 +100,5 @@ def test_the_committed_scores_of_the_forest_follow_from_the_committed_features(f
 def test_committed_results_are_a_few_mb():
     listed = subprocess.run(["git", "ls-files", "results"], cwd=ROOT, capture_output=True, text=True, check=False)
     sizes = {name: path.stat().st_size for name in listed.stdout.split() if (path := ROOT / name).exists()}
-    assert sum(sizes.values()) < 18e6
+    assert sum(sizes.values()) < 16e6
     assert {name: size for name, size in sizes.items() if size > 2e6} == {}
