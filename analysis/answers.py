@@ -9,7 +9,7 @@ from analysis.committed import Committed
 from analysis.details import details_section
 from analysis.drift_answer import answer
 from analysis.exploring import exploring_section
-from analysis.plus import plus_section
+from analysis.plus import plus_sentences
 from analysis.search import search_sentences
 from analysis.section import Section, signed
 from analysis.sweep import sweep_sentence
@@ -70,7 +70,9 @@ def _explore(study: Committed) -> list[str]:
 
 
 def _plus(study: Committed) -> list[str]:
-    return _sentences(plus_section(study.finals, study.cast, Rule()))
+    return plus_sentences(
+        study.table("parts.csv").fillna({"part": ""}), study.table("worst.csv").fillna({"culprit": ""})
+    )
 
 
 def _sentences(section: Section | None) -> list[str]:

@@ -15,7 +15,7 @@ from analysis.section import Picture, Section, signed
 from analysis.tidy import count_text
 from analysis.wins import Rule, compare, outcome_counts, outcome_text
 
-__all__ = ["draw_parts", "parts_table", "plus_section", "worst_table"]
+__all__ = ["draw_parts", "parts_table", "plus_section", "plus_sentences", "worst_table"]
 
 #: The parts that can be switched off: the value of the parameter that does it, and what is missing then.
 PARTS = {
@@ -164,7 +164,7 @@ def plus_section(finals: pd.DataFrame, cast: Cast, rule: Rule) -> Section | None
     worst = worst_table(finals, cast, rule)
     return Section(
         heading="What the parts of PEMT+ are worth",
-        sentences=_sentences(table, worst),
+        sentences=plus_sentences(table, worst),
         files={"parts.csv": table, "worst.csv": worst},
         tables={
             "Against PEMT: mean reward (± SE over datasets, paired by seed), on how many datasets it is won, tied and "
@@ -203,7 +203,8 @@ def _shown_worst(worst: pd.DataFrame) -> pd.DataFrame:
     return shown
 
 
-def _sentences(table: pd.DataFrame, worst: pd.DataFrame) -> list[str]:
+def plus_sentences(table: pd.DataFrame, worst: pd.DataFrame) -> list[str]:
+    """Say what PEMT+ earns beyond PEMT, which of its parts are missed, and where it loses, and why."""
     whole = table.iloc[0]
     said = [
         f"Over {_count(table)}, PEMT+ earns {signed(whole['difference'], whole['se'])} of mean reward beyond PEMT "

@@ -7,6 +7,7 @@ import pytest
 
 from analysis.answers import QUESTIONS, answers, half_rows
 from analysis.committed import read_study
+from analysis.plus import parts_table
 from analysis.readme import ROOT
 
 MADE = {
@@ -32,6 +33,15 @@ def test_each_study_has_its_question_and_its_sentences_in_a_list():
     assert question == "**[How much should a leaf hold?](results/capacity/paper/summary.md)** (165 datasets, 50 seeds)"
     assert answer.startswith("- Of leaf capacity, EMT earns most with ")
     assert answers({}) == ""
+
+
+def test_the_parts_of_pemt_plus_follow_from_the_committed_final_rewards():
+    study, counted = MADE["plus"], ["learner", "wins", "ties", "losses", "whole_wins", "whole_losses"]
+    made, known = parts_table(study.finals, study.cast), study.table("parts.csv")
+    pd.testing.assert_frame_equal(made[counted], known[counted], check_dtype=False)
+    for column in ("reward", "difference", "se", "worth", "worth_se", "worst"):
+        assert made[column].tolist() == pytest.approx(known[column].tolist(), rel=1e-4, abs=1e-6, nan_ok=True)
+    assert made["cost"].tolist() == pytest.approx(known["cost"].tolist(), rel=0.02)  # seconds have two digits
 
 
 def test_halves_are_counted_alone():
