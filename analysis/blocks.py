@@ -7,9 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-from scipy import stats
-
 from analysis.answers import answers, half_rows
 from analysis.committed import Committed, read_study
 from analysis.evidence import (
@@ -27,10 +24,12 @@ from analysis.evidence import (
     forest_scores,
     further_sets,
     reward_rows,
+    seed_rows,
     tasks_between,
     versions,
     vw_rows,
 )
+from analysis.measured import scaling_block, speed_block
 from analysis.metafeatures import FEATURES
 from analysis.paper import (
     BOUNDED_DATASETS,
@@ -45,11 +44,10 @@ from analysis.paper import (
 from analysis.section import signed
 from analysis.tables import markdown
 
-__all__ = ["blocks", "scaling_block", "speed_block"]
+__all__ = ["blocks"]
 
 STUDIES = ("unbounded", "bounded", "ablation", "details", "capacity", "drift", "search", "explore", "plus")
 NOT_MADE = "This study has not been made yet: `make reproduce SUITE=paper`, then `make readme`."
-NOT_MEASURED = "Not measured yet: `make bench`."
 PAPER_STUDIES = ("unbounded", "ablation", "bounded")  # what the paper reports; the others go beyond it
 CLOSE_REWARD, CLOSE_LOSS = 0.02, 0.005  # rewards, and losses of reward, that differ by no more agree
 
@@ -85,34 +83,6 @@ def _wrapped(text: str) -> str:
         part if part.startswith(("|", "!")) else "\n".join(row for line in part.splitlines() for row in wrap(line))
         for part in text.split("\n\n")
     )
-
-
-def speed_block(path: Path) -> str:
-    """Return the table of how many times faster each learner is than Vowpal Wabbit, through Python and in its C++.
-
-    What was measured beside an older VW (``make bench-products``) comes last.
-    """
-    if not path.exists():
-        return NOT_MEASURED
-    older = path.with_name("speed_products.csv")
-    table = pd.concat(pd.read_csv(one) for one in (path, older) if one.exists())
-    learners, rows = list(dict.fromkeys(table["learner"])), []
-    for name, part in [*table.groupby("set", sort=False), ("geometric mean", table)]:
-        means = part.groupby("learner")[["ratio_python", "ratio_cpp"]].agg(stats.gmean)
-        cells = {one: f"{python:.0f}x / {cpp:.0f}x" for one, python, cpp in means.itertuples()}
-        rows.append({"set": name, **{one: cells.get(one, "") for one in learners}})
-    return markdown(rows)
-
-
-def scaling_block(path: Path) -> str:
-    """Return the table of what a tree and learners cost as they grow and as they start, beside what was wanted."""
-    if not path.exists():
-        return NOT_MEASURED
-    rows = []
-    for figure, value, wanted in pd.read_csv(path).itertuples(index=False):
-        bound = "at least" if "times faster" in figure else "at most"
-        rows.append({"what": figure, "measured": f"{value:.3g}", "wanted": f"{bound} {wanted:g}"})
-    return markdown(rows)
 
 
 def _results(found: Mapping[str, Committed], results: Path) -> str:
@@ -328,6 +298,12 @@ def _expected_budgets(study: Committed, smallest: list[str]) -> str:
     )
 
 
+def _budget_seeds(study: Committed) -> str:
+    """Return the smallest budgets against the parametric learner with fewer seeds."""
+    sized = [learners for learners in (budget_learners(study), budget_learners(study, "fifo")) if learners]
+    return markdown(seed_rows(study, [(learners[min(learners)], "parametric") for learners in sized]))
+
+
 def _forest(study: Committed) -> str:
     """Return the forest's scores, and the features of the compact model."""
     scores, importances = forest_scores(study), study.table("forest_importances.csv")
@@ -377,10 +353,12 @@ BLOCKS: dict[str, tuple[str, Callable[[Committed], str]]] = {
     "bounds": ("unbounded", _bounds),
     "families": ("unbounded", _families),
     "dice": ("unbounded", lambda study: markdown(dice_rows(study))),
+    "seeds": ("unbounded", lambda study: markdown(seed_rows(study, [("pemt", "parametric"), ("pcmt", "parametric")]))),
     "vw": ("unbounded", lambda study: markdown(vw_rows(study))),
     "rewards": ("unbounded", lambda study: markdown(reward_rows(study))),
     "forest": ("unbounded", _forest),
     "budgets": ("bounded", _budgets),
+    "budget seeds": ("bounded", _budget_seeds),
     "ablation": ("ablation", _ablation),
     "beyond": ("unbounded", _beyond),
     "halves": ("unbounded", lambda study: markdown(half_rows(study))),

@@ -24,7 +24,7 @@ from analysis.paper import (
     rewards_at_4000,
 )
 from analysis.section import signed
-from analysis.wins import PAPER, compare
+from analysis.wins import PAPER, Rule, compare
 from experiments.cli import compose
 from experiments.config import suite
 
@@ -40,6 +40,7 @@ __all__ = [
     "forest_scores",
     "further_sets",
     "reward_rows",
+    "seed_rows",
     "tasks_between",
     "vw_rows",
 ]
@@ -233,6 +234,19 @@ def expected(study: Committed, first: str, second: str) -> dict[str, float]:
             total = {key: value + row["further"] * each[key] for key, value in total.items()}
             datasets += row["further"]
     return total | {"mean": total["mean"] / max(datasets, 1), "datasets": datasets}
+
+
+def seed_rows(study: Committed, pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Return on how many datasets pairs would be won with fewer seeds, by Student's t and by the paper's rule."""
+    rows = []
+    for first, second in pairs:
+        rows.append({"pair": f"{study.cast.label(first)} : {study.cast.label(second)}"})
+        for seeds in (3, 10, 20, PAPER_SEEDS):
+            few = study.finals[study.finals["seed"] < seeds]
+            tables = [compare(few, first, second, rule) for rule in (Rule(), PAPER)]
+            wins = [f"{(table['outcome'] == 'win').mean():.0%}" for table in tables]
+            rows[-1][f"{seeds} seeds"] = wins[1] if seeds == PAPER_SEEDS else " / ".join(wins)
+    return rows
 
 
 def dice_rows(study: Committed) -> list[dict[str, Any]]:
