@@ -43,6 +43,7 @@ from analysis.paper import (
 )
 from analysis.section import signed
 from analysis.tables import markdown
+from analysis.wins import compare, outcome_counts
 
 __all__ = ["blocks"]
 
@@ -97,6 +98,7 @@ def _results(found: Mapping[str, Committed], results: Path) -> str:
         f"that holds the paper's. Wins are by the paper's rule of 1.96 standard errors; * has fewer than its "
         f"{PAPER_SEEDS} seeds and goes by Student's t, which then decides fewer datasets.",
         _pictures(found["unbounded"], results, "contrast_pemt_parametric"),
+        _figure_sentence(found["unbounded"]),
         _family_sentence(found["unbounded"]),
         _cost(found, results),
     ]
@@ -166,6 +168,14 @@ def _near(text: str, here: list[float], paper: list[float], digits: int, close: 
     agrees = all(abs(one - other) <= close for one, other in zip(here, paper, strict=True))
     ours, theirs = (", ".join(f"{value:.{digits}f}".lstrip("0") for value in side) for side in (here, paper))
     return {"claim": text, "here": ours, "paper": theirs, "agrees": "yes" if agrees else "no", "seeds": ""}
+
+
+def _figure_sentence(study: Committed) -> str:
+    ours = outcome_counts(compare(study.finals, "pemt", "parametric"))
+    return (
+        f"The figure and the reports go by Student's t of the seeds: {ours['wins']} wins, {ours['ties']} ties, "
+        f"{ours['losses']} losses."
+    )
 
 
 def _family_sentence(study: Committed) -> str:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from textwrap import fill
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.cast import Cast
-from analysis.look import MARKERS, line_colours
+from analysis.look import MARKERS, legend_outside, line_colours
 from analysis.tidy import count_text
 from analysis.wins import Rule, compare, outcome_counts
 
 __all__ = ["BESIDE", "budget_table", "draw_budgets"]
 
+LINE = 34  # characters for which a title has room
 BESIDE = 1.06  # by so much the points of one line are to the right of those of the line before, so that none is hidden
 
 
@@ -82,12 +85,11 @@ def draw_budgets(table: pd.DataFrame, cast: Cast, baseline: str = "Parametric") 
     loss.set_title("bars: 1 SE over datasets")
     won.set_ylabel(f"datasets, of {n}")
     won.set_ylim(-0.03 * max(n, 1), 1.05 * max(n, 1))
-    won.set_title(f"solid: beats {baseline}, dotted: loses")
+    won.set_title(fill(f"beats {baseline} (dotted: loses)", LINE))
     count = count_text(table["datasets"].min(), table["fewest_seeds"].min(), table["most_seeds"].max())
     figure.supxlabel(f"memory budget, share of all interactions ({count})", fontsize=9)
     if table["line"].nunique() > 1:
-        handles, labels = loss.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
+        legend_outside(figure, loss.get_legend_handles_labels()[0], 3, "outside upper center")
     return figure
 
 

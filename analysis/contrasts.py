@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from analysis.cast import MANY, Cast
-from analysis.look import GREY, SHAPES, Style, faded, file_name, new_figure
+from analysis.look import GREY, SHAPES, Style, faded, file_name, legend_outside, new_figure
 from analysis.tidy import count_text
 
 __all__ = ["FEW", "baseline_of", "contrasts_of", "draw_contrast"]
 
 FEW = 30  # up to so many datasets are bars with their names
 LINEAR = 0.01  # differences up to here are on a linear scale, larger ones on a logarithmic one
+LINE = 30  # characters for which the vertical axis has room
 TICKS = np.array([0.01, 0.03, 0.1, 0.3, 1.0])
 
 # The pairs of the paper, of the two variants and of the two implementations.
@@ -109,15 +111,10 @@ def draw_contrast(
         axes.set_xlim(0, len(table) + 1)
         axes.set_xticks(np.unique(np.linspace(1, len(table), 6).round().astype(int)))
         axes.set_xlabel(f"dataset, by difference (scale linear to ±{LINEAR:g}, logarithmic beyond)")
-        axes.set_ylabel(f"reward of {labels[0]}\n− {labels[1]}")
+        axes.set_ylabel("\n".join(fill(text, LINE) for text in (f"reward of {labels[0]}", f"− {labels[1]}")))
     seeds = table["seeds"]
     axes.set_title(f"{count_text(len(table), seeds.min(), seeds.max())}; bars: {bars}")
-    figure.legend(
-        handles=[handles[outcome] for outcome in SHAPES if outcome in handles],
-        loc="outside lower center",
-        ncols=4,
-        frameon=False,
-    )
+    legend_outside(figure, [handles[outcome] for outcome in SHAPES if outcome in handles], 4)
     return figure
 
 

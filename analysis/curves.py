@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from analysis.cast import MANY, Cast
-from analysis.look import Style, styles_of
+from analysis.look import Style, legend_outside, styles_of
 from analysis.tidy import count_text
 
 __all__ = ["curves_of", "draw_curves", "mean_curves"]
@@ -95,13 +96,14 @@ def draw_curves(table: pd.DataFrame, cast: Cast, zoom: bool = False) -> Figure:
     count = count_text(table["datasets"].max(), table["fewest_seeds"].min(), table["most_seeds"].max())
     figure.suptitle(f"{count}; bars: 1 SE over datasets", fontsize=9)
     if zoom:
+        axes.xaxis.set_major_locator(MaxNLocator(4))
         _lines(panels[1], table[table["step"] >= 0.9 * length], cast, styles)
         panels[1].set_xlim(0.9 * length, length)
         panels[1].set_xticks([0.9 * length, length])
         panels[1].set_xlabel("the last tenth")
     for panel in panels:
         panel.xaxis.set_major_formatter("{x:,.0f}")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    legend_outside(figure, axes.get_legend_handles_labels()[0], 3)
     return figure
 
 

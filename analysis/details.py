@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.cast import Cast
-from analysis.look import BLUE, GREY, VERMILION
+from analysis.look import BLUE, GREY, VERMILION, legend_outside
 from analysis.section import Picture, Section, signed
 from analysis.tidy import count_text
 from analysis.wins import Rule, compare, outcome_counts, outcome_text
@@ -108,8 +108,7 @@ def draw_details(table: pd.DataFrame) -> Figure:
     panels[-1, 1].set_xlabel("datasets where as run loses | wins")
     seeds = table["fewest_seeds"].min(), table["most_seeds"].max()
     figure.suptitle(count_text(table["datasets"].max(), *seeds), fontsize=9)
-    handles, labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    legend_outside(figure, panels[0, 0].get_legend_handles_labels()[0], 3)
     return figure
 
 

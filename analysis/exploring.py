@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.cast import Cast
-from analysis.look import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION
+from analysis.look import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION, legend_outside
 from analysis.section import Picture, Section, signed
 from analysis.tidy import count_text
 from analysis.wins import Rule, compare, outcome_counts, outcome_text
@@ -92,7 +92,7 @@ def draw_exploring(table: pd.DataFrame) -> Figure:
     earned.set_xlabel("mean reward")
     gained.set_xlabel(f"mean reward − the same with {PAPER}\n(bars: 1 SE over datasets)")
     figure.suptitle(_count(table), fontsize=9)
-    figure.legend(*earned.get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False)
+    legend_outside(figure, earned.get_legend_handles_labels()[0], 5)
     return figure
 
 

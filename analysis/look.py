@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib
 import numpy as np
@@ -27,6 +27,7 @@ __all__ = [
     "VERMILION",
     "Style",
     "file_name",
+    "legend_outside",
     "line_colours",
     "new_figure",
     "save",
@@ -62,6 +63,8 @@ COLOURS = {
 # Of learners that the project does not have, in the order of the study (after Paul Tol's muted scheme).
 MORE = ("#AA4499", "#44AA99", "#661100", "#6699CC", "#B8A037", "#117733", "#CC6677", "#444444")
 DASHES = ("-", "--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), ":", (0, (1, 1)))
+BLACKISH = 0.35  # a colour of which no part is more than this has no darker shades that could be told apart
+LIGHTEST = -0.7  # shade of it, of the same where there are several: 70% white
 MARKERS = ("o", "s", "D", "P", "X", "v", "^", "*")
 # outcome: marker, and how much of the colour is left (shade)
 SHAPES = {"win": ("^", 1.0), "loss": ("v", 1.0), "tie": ("o", 0.45), "undecided": ("x", 0.45)}
@@ -141,10 +144,14 @@ def _shaded(cast: Cast, shared: Mapping[str, list[str]], lightest: float = -0.5)
 
 
 def _shades(colour: str, n: int, lightest: float) -> list[str]:
-    """Return a colour from its lightest to a dark shade; 0 is the colour itself, as it is where it is alone."""
+    """Return a colour from its lightest to a dark shade; 0 is the colour itself, as it is where it is alone.
+
+    What is nearly black cannot be darker, and is the darkest shade itself.
+    """
     if n == 1:
         return [colour]
-    mixes = [(1.0, -share) if share < 0 else (0.0, share) for share in np.linspace(lightest, 0.5, n)]
+    low, high = (lightest, 0.5) if max(colors.to_rgb(colour)) > BLACKISH else (max(lightest - 0.5, LIGHTEST), 0.0)
+    mixes = [(1.0, -share) if share < 0 else (0.0, share) for share in np.linspace(low, high, n)]
     return [_mixed(colour, target, share) for target, share in mixes]
 
 
@@ -180,6 +187,21 @@ def new_figure(width: float = 6, height: float = 2.5) -> tuple[Figure, Axes]:
     """Return an empty figure of this size in inches and its axes, outside pyplot's global state."""
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots()
+
+
+def legend_outside(
+    figure: Figure,
+    handles: Sequence[Any],
+    columns: int,
+    place: Literal["outside lower center", "outside upper center"] = "outside lower center",
+) -> None:
+    """Put a legend below or above the axes, in as many columns, at most so many, as there is room for."""
+    for n in range(columns, 0, -1):
+        legend = figure.legend(handles=handles, loc=place, ncols=n, frameon=False)
+        figure.draw_without_rendering()
+        if n == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:

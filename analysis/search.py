@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.cast import Cast
-from analysis.look import BLUE, GREY, VERMILION, styles_of
+from analysis.look import BLUE, GREY, VERMILION, legend_outside, styles_of
 from analysis.section import Picture, Section, signed
 from analysis.tidy import count_text
 from analysis.wins import Rule, compare, outcome_counts, outcome_text
@@ -167,9 +167,8 @@ def draw_search(table: pd.DataFrame, cast: Cast) -> Figure:
     missed.set_ylabel("% of queries")
     missed.set_title("Routing misses")
     missed.legend(frameon=False, fontsize=7)
-    handles, labels = pareto.get_legend_handles_labels()
-    if handles:
-        figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False)
+    if handles := pareto.get_legend_handles_labels()[0]:
+        legend_outside(figure, handles, 6)
     figure.suptitle(_count(table), fontsize=9)
     return figure
 

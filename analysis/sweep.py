@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analysis.cast import Cast, Member, cast_of
-from analysis.look import GREY, MARKERS, line_colours
+from analysis.look import GREY, MARKERS, legend_outside, line_colours
 from analysis.section import signed
 from analysis.tidy import count_text, final_rewards
 from analysis.wins import Rule, compare, outcome_counts, outcome_text
@@ -231,5 +231,5 @@ def draw_sweep(table: pd.DataFrame, cast: Cast, parameter: str) -> Figure:
     differences.set_ylabel(f"difference to {own}")
     differences.set_title("bars: 1 SE over datasets")
     means.set_title(count_text(table["datasets"].min(), table["fewest_seeds"].min(), table["most_seeds"].max()))
-    figure.legend(*means.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    legend_outside(figure, means.get_legend_handles_labels()[0], 3)
     return figure

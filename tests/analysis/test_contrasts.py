@@ -66,6 +66,11 @@ def test_few_datasets_are_bars_with_their_names():
     assert draw_contrast(table_of(FEW), ("EMT", "CMT"), PAIR).get_size_inches()[1] > figure.get_size_inches()[1]
 
 
+def test_long_names_are_broken_into_lines():
+    axes = draw_contrast(table_of(60), ("PEMT+, 1,000 memories, LRU", "CMT"), PAIR).axes[0]
+    assert axes.get_ylabel() == "reward of PEMT+, 1,000\nmemories, LRU\n− CMT"
+
+
 @pytest.mark.parametrize("n", [7, 60])
 def test_bars_are_the_limits_and_the_figure_says_so(n):
     axes = draw_contrast(table_of(n), ("EMT", "CMT"), PAIR, "1.96 SE").axes[0]

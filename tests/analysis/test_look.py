@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 from synthetic_logs import budgets, cast
 
-from analysis.cast import LABELS
-from analysis.look import COLOURS, file_name, new_figure, save, styles_of
+from analysis.cast import LABELS, Cast, Member
+from analysis.look import COLOURS, file_name, legend_outside, line_colours, new_figure, save, styles_of
 
 
 def test_the_same_figure_gives_the_same_bytes(tmp_path):
@@ -47,6 +47,27 @@ def test_values_of_a_parameter_are_shades_from_light_to_dark():
     assert light == sorted(light, reverse=True)
     assert len(set(light)) == 3
     assert styles_of(budgets(1000))["pemt[budget=1000]"].colour == COLOURS["pemt"]
+
+
+def test_shades_of_black_are_told_apart():
+    dark = {f"pemt_plus[budget={n}]": Member("pemt_plus", {"budget": n}) for n in (1, 2, 3, 4, 5)}
+    styles = styles_of(Cast(dark))
+    light = [sum(matplotlib.colors.to_rgb(style.colour)) for style in styles.values()]
+    assert light[-1] == 0
+    assert np.diff(light).max() < -0.3
+    lines = line_colours(Cast(dark), {"lru": "pemt_plus[budget=1]", "fifo": "pemt_plus[budget=2]"})
+    assert len(set(lines.values())) == 2
+
+
+@pytest.mark.parametrize(("names", "columns"), [(["a", "b", "c"], 3), (["a long name of a learner it is"] * 3, 2)])
+def test_a_legend_has_as_many_columns_as_there_is_room_for(names, columns):
+    figure, axes = new_figure()
+    handles = [axes.plot([0, 1], label=name)[0] for name in names]
+    legend_outside(figure, handles, 3)
+    (legend,) = figure.legends
+    assert len({round(text.get_window_extent().x0) for text in legend.get_texts()}) == columns
+    assert legend.get_window_extent().width <= figure.bbox.width
+    assert not legend.get_window_extent().overlaps(axes.get_tightbbox())
 
 
 @pytest.mark.parametrize("name", ["pemt[budget=1000]", "emt[budget=200,eviction=fifo]", "a/b c", "100 %"])

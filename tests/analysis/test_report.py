@@ -6,15 +6,18 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from synthetic_logs import row, runs_of, study_log, study_of, write
 
+from analysis.look import new_figure
 from analysis.metafeatures import FEATURES, VERSION
 from analysis.report import _main, options_of, write_report
 from analysis.results import Options
@@ -118,40 +121,69 @@ def test_tables_hold_the_numbers(unbounded):
     np.testing.assert_allclose(last.sort_index(), means.sort_index(), rtol=1e-4)
 
 
-def texts_under_legends(figure):
-    """The titles and labels of a figure that a legend covers."""
-    figure.draw_without_rendering()
-    legends = [legend for legend in figure.findobj(Legend) if legend.get_visible()]
-    own = {text for legend in legends for text in legend.findobj(Text)}
-    for axes in figure.axes:  # ticks beyond the limits have labels that are not drawn
-        own |= {*axes.get_xticklabels(), *axes.get_yticklabels()}
+def texts_of(figure):
+    """The texts of a figure that are drawn: not the labels of ticks beyond the limits, nor of an axes that is off."""
+    hidden = set()
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            beyond = [tick for tick in axis.get_major_ticks() if not (axes.axison and low <= tick.get_loc() <= high)]
+            hidden |= {tick.label1 for tick in beyond} | (set() if axes.axison else {axis.label})
     shown = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
-    return [
-        text.get_text()
-        for text in shown
-        if text not in own
-        for legend in legends
-        if legend.get_window_extent().padded(-1).overlaps(text.get_window_extent())
-    ]
+    return [text for text in shown if text not in hidden]
+
+
+def flaws(figure):
+    """What a reader of a figure would stumble over: texts under a legend, cut off, or run together along an axis."""
+    figure.draw_without_rendering()
+    boxes = {text: text.get_window_extent() for text in texts_of(figure)}
+    page = figure.bbox.padded(1)
+    cut = [text for text, box in boxes.items() if not all(page.contains(x, y) for x, y in (box.min, box.max))]
+    covered = []
+    for legend in figure.findobj(Legend):
+        frame, own = legend.get_window_extent().padded(-1), legend.findobj(Text)
+        covered += [text for text, box in boxes.items() if text not in own and frame.overlaps(box)]
+    together = []
+    for axes in figure.axes:
+        row = sorted((text for text in axes.get_xticklabels() if text in boxes), key=lambda text: boxes[text].x0)
+        together += [right for left, right in pairwise(row) if boxes[left].x1 + 2 > boxes[right].x0]
+    kinds = {"cut off": cut, "covered": covered, "run together": together}
+    return [f"{text.get_text()}: {kind}" for kind, texts in kinds.items() for text in texts]
 
 
 @pytest.mark.parametrize(
-    "learners",
+    ("learners", "sizes"),
     [
-        ["parametric", "emt", "pemt", "cmt", "pcmt"],
-        ["parametric", {"learner": "pemt", "budget": [8, 64]}, {"learner": "pemt", "budget": 8, "eviction": "fifo"}],
-        [{"learner": "emt", "leaf_capacity": [5, 50]}, {"learner": "pemt", "leaf_capacity": [5, 50]}],
+        (["parametric", "emt", "pemt", "cmt", "pcmt"], (3, 2, 64)),
+        (
+            [
+                "parametric",
+                {"learner": "pemt", "budget": [8, 64]},
+                {"learner": "pemt", "budget": 8, "eviction": "fifo"},
+            ],
+            (3, 2, 64),
+        ),
+        ([{"learner": "emt", "leaf_capacity": [5, 50]}, {"learner": "pemt", "leaf_capacity": [5, 50]}], (3, 2, 64)),
+        ([*BOUNDED, {"learner": "pemt_plus", "budget": 1000, "eviction": ["lru", "fifo"]}], (31, 2, 32_000)),
     ],
-    ids=["pairs", "budgets", "sweep"],
+    ids=["pairs", "budgets", "sweep", "long names and streams"],
 )
-def test_no_legend_covers_a_text(tmp_path, monkeypatch, learners):
-    covered = {}
-    monkeypatch.setattr(
-        "analysis.report.save", lambda figure, _, name: covered.update({name: texts_under_legends(figure)})
-    )
-    report(tmp_path, learners, options=Options(meta=False))
-    assert covered
-    assert not any(covered.values()), covered
+def test_a_figure_hides_nothing_and_cuts_nothing_off(tmp_path, monkeypatch, learners, sizes):
+    found = {}
+    monkeypatch.setattr("analysis.report.save", lambda figure, _, name: found.update({name: flaws(figure)}))
+    report(tmp_path, learners, *sizes)
+    assert found
+    assert not any(found.values()), found
+
+
+def test_a_flaw_of_a_figure_is_found():
+    figure, axes = new_figure()
+    axes.set_xticks([0, 0.01, 1], ["first", "second", "last"])
+    axes.set_ylabel("a long name of what is on this axis, which is too high for the figure")
+    axes.set_title("title")
+    figure.legend(handles=[Line2D([], [], label="line")], loc="upper center")
+    kinds = {flaw.split(": ")[1] for flaw in flaws(figure)}
+    assert kinds == {"cut off", "covered", "run together"}
 
 
 def test_repeated_it_is_the_same_to_the_byte(unbounded, tmp_path):
