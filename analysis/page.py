@@ -45,7 +45,8 @@ TEMPLATE = Path(__file__).parent / "template"
 VEGA = "window.vegaEmbed = vegaEmbed;"
 SECTIONS = ("claims", "beside", "speed", "slowest", "budgets", "meta", "forest", "descriptions", "failures")
 TRACEBACKS = 10  # different ones that are shown
-LISTED, DRAWN = 4, 3  # decimals of contrasts, which are listed, too, and of curves: most of a page
+LISTED = {"mean": 5, "limit": 4}  # decimals of contrasts: four are shown, also of the mean of many means
+DRAWN = 3  # decimals of curves
 WORDS = ["family", "columns", "actions", "group"]  # what datasets are chosen by
 
 
@@ -227,7 +228,7 @@ def _code(text: str) -> Markup:
 def _data(results: Results) -> dict[str, Any]:
     """Return what the page's script works on: datasets by their places, and numbers as the CSV files have them.
 
-    Contrasts and curves, which are most of a page, have the decimals that a reader sees.
+    Contrasts and curves, which are most of a page, have the decimals that it takes to show them.
     """
     present, styles = results.present, styles_of(results.present)
     datasets = results.datasets
@@ -276,7 +277,7 @@ def _data(results: Results) -> dict[str, Any]:
 
 def _pairs(pairs: pd.DataFrame, place: dict[str, int]) -> dict[str, dict[str, list[Any]]]:
     """Return what is known of each pair, a column at a time: like beside like is compressed to half as much."""
-    seen = pairs.round({"mean": LISTED, "limit": LISTED})
+    seen = pairs.round(LISTED)
     parts = {f"{first}|{second}": part for (first, second), part in seen.groupby(["first", "second"], sort=False)}
     return {
         "set": {pair: [place[name] for name in part["dataset"]] for pair, part in parts.items()},

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from synthetic_logs import finals
 
-from analysis.blocks import BLOCKS, NOT_MADE, PICTURES, _wrapped, blocks
+from analysis.blocks import BLOCKS, NOT_MADE, PAPER_STUDIES, PICTURES, _wrapped, blocks
 from analysis.committed import read_study
-from analysis.evidence import bounds, dice_rows, expected, further_sets, seed_rows, tasks_between, vw_rows
+from analysis.evidence import bounds, dice_rows, expected, further_sets, reward_rows, seed_rows, tasks_between, vw_rows
 from analysis.measured import scaling_block, speed_block
 from analysis.paper import TABLE_1, TABLE_1_DATASETS
 from analysis.readme import FILES, ROOT, filled, written
@@ -175,10 +175,23 @@ def test_what_is_said_by_hand_of_emt_over_cmt_is_so():
         if abs(ours["wins"] / ours["datasets"] - TABLE_1[pair[0]][pair[1]] / TABLE_1_DATASETS) > 0.05
     }
     assert off == {("emt", "cmt")}
+    means = {row["learner"]: row["here"] - row["paper"] for row in reward_rows(study)}
+    assert max(abs(means["EMT"]), abs(means["CMT"])) < 0.005
     table = compare(study.finals, "emt", "cmt")
     close = table["dataset"][(table["mean"] / table["se"]).abs() < 5.1]
     short = study.datasets["dataset"][study.datasets["rows"] < 1500]
     assert set(pd.read_csv(ROOT / "results" / "vw.csv")["dataset"]) == set(close) & set(short)
+
+
+def test_what_is_said_by_hand_of_the_time_is_so():
+    """One to two hours of two cores for the paper's own studies on all tasks, and about one more for the others."""
+    folders = ROOT.glob("results/*/paper*/tables/speed.csv")
+    hours = {path.parents[2].name: pd.read_csv(path)["whole_core_hours"].sum() / 2 for path in folders}
+    own = sum(hours[name] for name in PAPER_STUDIES)
+    beyond = sum(hours.values()) - own
+    assert 1 < own < 2
+    assert 0.5 < beyond < 1.5
+    assert 1.5 < own + beyond < 3
 
 
 def test_lists_are_wrapped_line_by_line():
