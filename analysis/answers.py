@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from analysis.committed import Committed
 from analysis.details import details_section
@@ -24,14 +24,16 @@ HALVES = {"tuned on": "paper_tuning", "not tuned on": "paper_validation"}
 
 
 def answers(found: Mapping[str, Committed]) -> str:
-    """Return, for each study that is there, its question and its answers."""
+    """Return, for each study that is there, its question, its answers and the figure that shows them."""
     parts = []
-    for name, (question, answered) in QUESTIONS.items():
+    for name, question in QUESTIONS.items():
         if name in found:
             study = found[name]
+            folder = f"results/{name}/{study.folder.name}"
             count = count_text(study.n_datasets, min(study.seeds.values()), max(study.seeds.values()))
-            parts += [f"**[{question}](results/{name}/{study.folder.name}/summary.md)** ({count})"]
-            parts += ["\n".join(f"- {sentence}" for sentence in answered(study))]
+            parts += [f"**[{question.text}]({folder}/summary.md)** ({count})"]
+            parts += ["\n".join(f"- {sentence}" for sentence in question.answers(study))]
+            parts += [f"![{question.text}]({folder}/figures/{question.figure}.png)"]
     return "\n\n".join(parts)
 
 
@@ -79,12 +81,19 @@ def _sentences(section: Section | None) -> list[str]:
     return section.sentences if section else []
 
 
-# what a study asks, and what answers
-QUESTIONS: dict[str, tuple[str, Callable[[Committed], list[str]]]] = {
-    "details": ("Which of the eight details matter?", _details),
-    "drift": ("How robust is EMT to non-stationarity?", _drift),
-    "search": ("Is the tree worth it?", _search),
-    "capacity": ("How much should a leaf hold?", _capacity),
-    "explore": ("Does another way to explore earn more?", _explore),
-    "plus": ("What is each part of PEMT+ worth?", _plus),
+class Question(NamedTuple):
+    """What a study asks, the name of the figure that shows the answer, and what answers."""
+
+    text: str
+    figure: str
+    answers: Callable[[Committed], list[str]]
+
+
+QUESTIONS = {
+    "details": Question("Which of the eight details matter?", "details", _details),
+    "drift": Question("How robust is EMT to non-stationarity?", "drift", _drift),
+    "search": Question("Is the tree worth it?", "search", _search),
+    "capacity": Question("How much should a leaf hold?", "sweep_leaf_capacity", _capacity),
+    "explore": Question("Does another way to explore earn more?", "exploring", _explore),
+    "plus": Question("What is each part of PEMT+ worth?", "parts", _plus),
 }

@@ -20,18 +20,18 @@ MADE = {
 
 @pytest.mark.parametrize("name", MADE)
 def test_an_answer_from_committed_tables_is_the_one_from_the_logs(name):
-    _, answered = QUESTIONS[name]
     summary = (MADE[name].folder / "summary.md").read_text(encoding="utf8")
-    said = answered(MADE[name])
+    said = QUESTIONS[name].answers(MADE[name])
     assert said
     assert [sentence for sentence in said if sentence not in summary] == []
 
 
 def test_each_study_has_its_question_and_its_sentences_in_a_list():
     text = answers({"capacity": MADE["capacity"]})
-    question, answer = text.split("\n\n")
+    question, answer, picture = text.split("\n\n")
     assert question == "**[How much should a leaf hold?](results/capacity/paper/summary.md)** (165 datasets, 50 seeds)"
     assert answer.startswith("- Of leaf capacity, EMT earns most with ")
+    assert picture == "![How much should a leaf hold?](results/capacity/paper/figures/sweep_leaf_capacity.png)"
     assert answers({}) == ""
 
 
