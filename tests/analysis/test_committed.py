@@ -97,7 +97,7 @@ def test_the_committed_scores_of_the_forest_follow_from_the_committed_features(f
     check_forest(read_study(ROOT / "results", folder.parent.name, folder.name))
 
 
-def test_committed_results_are_a_few_mb():
+def test_committed_results_are_at_most_16_mb():
     listed = subprocess.run(["git", "ls-files", "results"], cwd=ROOT, capture_output=True, text=True, check=False)
     sizes = {name: path.stat().st_size for name in listed.stdout.split() if (path := ROOT / name).exists()}
     assert sum(sizes.values()) < 16e6
