@@ -120,12 +120,12 @@ def _forgetting(rows: dict[Any, Any], stories: list[str], cast: Cast) -> list[st
 
 
 def _best(table: pd.DataFrame, stories: list[str], cast: Cast, reference: str) -> list[str]:
-    """Say who earns most in each story."""
-    parts = []
+    """Say who earns most, a sentence a story."""
+    sentences = []
     for story in stories:
         own = table[table["story"] == story].sort_values("reward", ascending=False, kind="stable").iloc[0]
-        against = ""
-        if own["learner"] != reference:
-            against = f", {outcome_text(own)} against {cast.label(reference)}"
-        parts.append(f"{story}: {cast.label(own['learner'])} ({own['reward']:.3f}{against})")
-    return [f"The most is earned by, in each story, {'; '.join(parts)}."]
+        against = f" ({outcome_text(own)} against {cast.label(reference)})" if own["learner"] != reference else ""
+        sentences.append(
+            f"Story {story}: {own['reward']:.3f}, the most, is earned by {cast.label(own['learner'])}{against}."
+        )
+    return sentences

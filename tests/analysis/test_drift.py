@@ -91,7 +91,7 @@ def test_the_question_is_answered_from_the_numbers(log):
     )
     assert "it keeps 25% (parametric: 31%), the least of the 3 learners without a budget" in text
     assert "EMT on 0% of the datasets (no median in the stream), parametric on 50% of the datasets" in text
-    assert "abrupt: PEMT (0.787)" in text
+    assert "Story abrupt: 0.787, the most, is earned by PEMT" in text
 
 
 def test_what_a_budget_does_is_said_beside_emt(log):
