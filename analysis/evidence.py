@@ -31,6 +31,7 @@ from experiments.config import suite
 __all__ = [
     "Comparison",
     "agreement",
+    "agreement_of_loss",
     "bounds",
     "budget_learners",
     "comparisons",
@@ -125,6 +126,19 @@ def agreement(here: tuple[int, int, int], paper: Comparison) -> str:
         return "yes"
     same = (wins > losses) == (paper.wins > published) or (paper.losses is None and wins > losses)
     return "in direction" if same else "no"
+
+
+def agreement_of_loss(mean: float, se: float) -> str:
+    """Say whether the reward that a budget costs, with its standard error over datasets, agrees with the paper's.
+
+    Examples
+    --------
+    >>> agreement_of_loss(0.0065, 0.001), agreement_of_loss(0.004, 0.001), agreement_of_loss(-0.004, 0.001)
+    ('yes', 'in direction', 'no')
+    """
+    if abs(mean - BOUNDED_LOSS) <= 1.96 * se:
+        return "yes"
+    return "in direction" if mean > 0 else "no"
 
 
 def family_rows(study: Committed, pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:

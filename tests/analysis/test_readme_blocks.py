@@ -9,9 +9,19 @@ from synthetic_logs import finals
 
 from analysis.blocks import BLOCKS, NOT_MADE, PAPER_STUDIES, PICTURES, _wrapped, blocks
 from analysis.committed import read_study
-from analysis.evidence import bounds, dice_rows, expected, further_sets, reward_rows, seed_rows, tasks_between, vw_rows
+from analysis.evidence import (
+    bounds,
+    budget_learners,
+    dice_rows,
+    expected,
+    further_sets,
+    reward_rows,
+    seed_rows,
+    tasks_between,
+    vw_rows,
+)
 from analysis.measured import scaling_block, speed_block
-from analysis.paper import TABLE_1, TABLE_1_DATASETS
+from analysis.paper import BOUNDED_DATASETS, BOUNDED_LOSS, BOUNDED_WINS, TABLE_1, TABLE_1_DATASETS
 from analysis.readme import FILES, ROOT, filled, written
 from analysis.wins import compare
 from experiments.checks import ConfigError
@@ -59,7 +69,10 @@ def test_links_of_the_results_are_there():
     text = (ROOT / "docs" / "results.md").read_text()
     links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith("http")]
     assert links
-    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
+    assert [link for link in links if not (ROOT / "docs" / link.split("#")[0]).exists()] == []
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    places = {f"#{re.sub(r'[^a-z0-9 -]', '', heading.lower()).replace(' ', '-')}" for heading in headings}
+    assert {link for link in links if link.startswith("#")} <= places
 
 
 def test_text_outside_the_marks_stays():
@@ -181,6 +194,19 @@ def test_what_is_said_by_hand_of_emt_over_cmt_is_so():
     close = table["dataset"][(table["mean"] / table["se"]).abs() < 5.1]
     short = study.datasets["dataset"][study.datasets["rows"] < 1500]
     assert set(pd.read_csv(ROOT / "results" / "vw.csv")["dataset"]) == set(close) & set(short)
+
+
+def test_what_is_said_by_hand_of_budgets_is_so():
+    """FIFO: the paper's share of wins is expected to a few points, and most of the reward that it lost."""
+    study = read_study(ROOT / "results", "bounded")
+    fifo, full = budget_learners(study, "fifo")[1000], budget_learners(study)[32000]
+    ours, lost = expected(study, fifo, "parametric"), expected(study, full, fifo)["mean"]
+    assert abs(ours["wins"] / ours["datasets"] - BOUNDED_WINS / BOUNDED_DATASETS) < 0.05
+    assert 0.5 * BOUNDED_LOSS < lost < BOUNDED_LOSS
+    inside, outside = study.among("family", "BNG"), study.among("family", but="BNG")
+    assert study.counts(full, fifo, inside)["mean"] < study.counts(full, fifo, outside)["mean"]
+    assert study.counts(full, "parametric", inside)["mean"] < study.counts(full, "parametric", outside)["mean"]
+    assert study.counts(full, budget_learners(study)[1000])["mean"] < study.counts(full, fifo)["mean"]
 
 
 def test_what_is_said_by_hand_of_the_time_is_so():
