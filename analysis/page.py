@@ -17,6 +17,7 @@ import pandas as pd
 import vl_convert
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from pandas.io.formats.style import Styler
 
 from analysis.budgets import BESIDE
 from analysis.cast import MANY
@@ -206,7 +207,8 @@ def _table(frame: pd.DataFrame, caption: str) -> Markup:
     said = html.escape(caption)
     words = [place for place, kind in enumerate(frame.dtypes) if not pd.api.types.is_numeric_dtype(kind)]
     four: dict[Any, Any] = dict.fromkeys(frame.select_dtypes(float), "{:.4g}".format)
-    styler = frame.style.hide(axis="index").format(four, na_rep="", escape="html", thousands=",")
+    styler = Styler(frame, cell_ids=False).hide(axis="index")
+    styler = styler.format(four, na_rep="", escape="html", thousands=",")
     styler = styler.set_uuid(re.sub(r"\W+", "-", caption.lower())).set_caption(said)
     styler = styler.set_table_styles([{"selector": f".col{place}", "props": "text-align: left"} for place in words])
     text = styler.to_html(table_attributes='class="dataframe"').replace("<th ", '<th scope="col" ')
