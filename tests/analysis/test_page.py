@@ -300,6 +300,23 @@ def test_a_narrow_screen_scrolls_down_only_and_the_dark_is_dark(chrome, study, d
 
 
 @in_browser
+@pytest.mark.parametrize("table", ["win-table", "reward-table"])
+def test_the_names_of_the_rows_stay_when_a_wide_table_is_scrolled(chrome, study, table):
+    chrome.open(study.folder / "report.html", width=360, height=740)
+    moved, left, edge, on_top = chrome.evaluate(
+        f"""(() => {{ const all = document.getElementById("{table}"), box = all.parentElement;
+        box.scrollIntoView(); box.scrollLeft = 10000; box.scrollTop = 100;
+        const [x, corner] = [box.getBoundingClientRect().x, all.rows[0].cells[0].getBoundingClientRect()];
+        const top = document.elementFromPoint(corner.x + 5, corner.y + 5);
+        return [box.scrollLeft, all.rows[3].cells[0].getBoundingClientRect().x, x,
+                top === all.rows[0].cells[0] || all.rows[0].cells[0].contains(top)]; }})()"""
+    )
+    assert moved > 50
+    assert left == pytest.approx(edge, abs=1)
+    assert on_top
+
+
+@in_browser
 @pytest.mark.parametrize(
     ("kept", "said"),
     [
