@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from textwrap import fill
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.cast import Cast
-from analysis.look import MARKERS, legend_outside, line_colours
+from analysis.look import MARKERS, in_lines, legend_outside, line_colours
 from analysis.tidy import count_text
 from analysis.wins import Rule, compare, outcome_counts
 
@@ -85,7 +83,7 @@ def draw_budgets(table: pd.DataFrame, cast: Cast, baseline: str = "Parametric") 
     loss.set_title("bars: 1 SE over datasets")
     won.set_ylabel(f"datasets, of {n}")
     won.set_ylim(-0.03 * max(n, 1), 1.05 * max(n, 1))
-    won.set_title(fill(f"beats {baseline} (dotted: loses)", LINE))
+    won.set_title(in_lines(f"beats {baseline} (dotted: loses)", LINE))
     count = count_text(table["datasets"].min(), table["fewest_seeds"].min(), table["most_seeds"].max())
     figure.supxlabel(f"memory budget, share of all interactions ({count})", fontsize=9)
     if table["line"].nunique() > 1:

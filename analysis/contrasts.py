@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from analysis.cast import MANY, Cast
-from analysis.look import GREY, SHAPES, Style, faded, file_name, legend_outside, new_figure
+from analysis.look import GREY, SHAPES, Style, faded, file_name, in_lines, legend_outside, new_figure
 from analysis.tidy import count_text
 
 __all__ = ["FEW", "baseline_of", "contrasts_of", "draw_contrast"]
@@ -111,7 +110,7 @@ def draw_contrast(
         axes.set_xlim(0, len(table) + 1)
         axes.set_xticks(np.unique(np.linspace(1, len(table), 6).round().astype(int)))
         axes.set_xlabel(f"dataset, by difference (scale linear to ±{LINEAR:g}, logarithmic beyond)")
-        axes.set_ylabel("\n".join(fill(text, LINE) for text in (f"reward of {labels[0]}", f"− {labels[1]}")))
+        axes.set_ylabel("\n".join(in_lines(text, LINE) for text in (f"reward of {labels[0]}", f"− {labels[1]}")))
     seeds = table["seeds"]
     axes.set_title(f"{count_text(len(table), seeds.min(), seeds.max())}; bars: {bars}")
     legend_outside(figure, [handles[outcome] for outcome in SHAPES if outcome in handles], 4)

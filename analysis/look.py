@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from textwrap import fill
 from typing import Any, Literal
 
 import matplotlib
@@ -27,6 +28,7 @@ __all__ = [
     "VERMILION",
     "Style",
     "file_name",
+    "in_lines",
     "legend_outside",
     "line_colours",
     "new_figure",
@@ -187,6 +189,17 @@ def new_figure(width: float = 6, height: float = 2.5) -> tuple[Figure, Axes]:
     """Return an empty figure of this size in inches and its axes, outside pyplot's global state."""
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots()
+
+
+def in_lines(text: str, width: int) -> str:
+    r"""Return a text in lines of so many characters, broken between words alone.
+
+    Examples
+    --------
+    >>> in_lines("EMT, not self-consistent", 20)
+    'EMT, not\nself-consistent'
+    """
+    return fill(text, width, break_on_hyphens=False)
 
 
 def legend_outside(

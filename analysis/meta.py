@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,7 @@ from scipy import stats
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from analysis.look import COLOURS, GREY, new_figure
+from analysis.look import COLOURS, GREY, in_lines, new_figure
 from analysis.metafeatures import FEATURES
 from analysis.tidy import count_text
 
@@ -187,6 +186,6 @@ def draw_feature(table: pd.DataFrame, feature: str, window: int = 20) -> Figure:
     above.set_title(f"{count}; line: rolling average of {window} datasets")
     below.plot(rank, table[feature], ".", color=GREY, markersize=4)
     below.plot(rank, table[feature].rolling(window, center=True, min_periods=1).mean(), color="black")
-    below.set_ylabel(textwrap.fill(FEATURES[feature], 18))
+    below.set_ylabel(in_lines(FEATURES[feature], 18))
     below.set_xlabel("dataset, by difference")
     return figure
