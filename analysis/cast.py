@@ -158,5 +158,7 @@ def _words(parameter: str, value: Any) -> str:
         return str(value).upper()
     if value is False or (parameter, value) == ("neighbours", 0):
         return f"{'not' if parameter.endswith('ed') else 'no'} {parameter}"
-    said = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
+    if value is True:
+        return parameter if parameter.endswith("ed") else f"with {parameter}"
+    said = f"{value:,}" if isinstance(value, int) else value
     return f"{parameter.replace('_', ' ')} {'none' if value is None else said}"

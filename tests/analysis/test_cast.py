@@ -24,6 +24,8 @@ def test_labels_say_what_varies():
             {"name": "small", "learner": "pemt", "budget": 64},
             {"learner": "pemt_plus", "ridge": False, "neighbours": 0},
             {"learner": "emt", "crossed": False},
+            {"learner": "emt_as_printed", "crossed": True},
+            {"learner": "pemt_plus", "ridge": True},
         ]
     )
     cast = cast_of(entries, pd.DataFrame({"learner": [], "params": []}))
@@ -35,6 +37,8 @@ def test_labels_say_what_varies():
         "small",
         "PEMT+, no ridge, no neighbours",
         "EMT, not crossed",
+        "EMT as printed, crossed",
+        "PEMT+, with ridge",
     ]
     assert cast.label("emt[leaf_capacity=25,eviction=fifo]", but="leaf_capacity") == "EMT, FIFO"
     assert cast.label("stranger") == "stranger"
