@@ -30,7 +30,7 @@ from analysis.evidence import (
     versions,
     vw_rows,
 )
-from analysis.measured import scaling_block, speed_block
+from analysis.measured import runner_block, scaling_block, speed_block
 from analysis.metafeatures import FEATURES
 from analysis.paper import (
     BOUNDED_DATASETS,
@@ -60,7 +60,7 @@ def blocks(results: Path) -> dict[str, str]:
     Parameters
     ----------
     results : Path
-        The folder of all studies, with ``speed.csv``, ``scaling.csv`` and ``fidelity.csv``.
+        The folder of all studies, with ``speed.csv``, ``scaling.csv``, ``runner.csv`` and ``fidelity.csv``.
     """
     suites = ((name, folder.name) for name in STUDIES for folder in (results / name).glob("paper*"))
     studies = ((name, read_study(results, name, suite)) for name, suite in suites)
@@ -71,6 +71,7 @@ def blocks(results: Path) -> dict[str, str]:
     made |= {"versions": _versions(found), "answers": answers(found) or NOT_MADE}
     made["speed table"] = speed_block(results / "speed.csv")
     made["scaling"] = scaling_block(results / "scaling.csv")
+    made["runner"] = runner_block(results / "runner.csv")
     return {name: _wrapped(text) for name, text in made.items()}
 
 

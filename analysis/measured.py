@@ -1,4 +1,4 @@
-"""What ``make bench`` measured, in Markdown: speed beside Vowpal Wabbit, and what it costs to grow and to start."""
+"""What ``make bench`` measured, in Markdown: speed beside Vowpal Wabbit and coba, what growing and starting costs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy import stats
 
 from analysis.tables import markdown
 
-__all__ = ["scaling_block", "speed_block"]
+__all__ = ["runner_block", "scaling_block", "speed_block"]
 
 NOT_MEASURED = "Not measured yet: `make bench`."
 
@@ -40,3 +40,17 @@ def scaling_block(path: Path) -> str:
         bound = "at least" if "times faster" in figure else "at most"
         rows.append({"what": figure, "measured": f"{value:.3g}", "wanted": f"{bound} {wanted:g}"})
     return markdown(rows)
+
+
+def runner_block(path: Path) -> str:
+    """Return the sentences on a study from end to end, beside the same study with coba."""
+    if not path.exists():
+        return NOT_MEASURED
+    (row,) = pd.read_csv(path, dtype={"coba": str}).to_dict("records")
+    return (
+        f"A study of {row['seconds'] / 60:.0f} minutes end to end ({row['datasets']}; {row['learners']}; "
+        f"{row['processes']} processes; start-up and logging included): {row['rate']:,.0f} interactions a second, "
+        f"with {row['overhead']:.0%} of the time outside of the learners' own loops. coba {row['coba']} with the same "
+        f"learners on Vowpal Wabbit: {row['coba_rate']:,.0f} interactions a second; "
+        f"{row['rate'] / row['coba_rate']:.0f} times fewer."
+    )

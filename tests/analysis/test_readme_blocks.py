@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from synthetic_logs import finals
 
-from analysis.blocks import BLOCKS, NOT_MADE, PAPER_STUDIES, PICTURES, _wrapped, blocks
+from analysis.blocks import NOT_MADE, PAPER_STUDIES, _wrapped, blocks
 from analysis.committed import read_study
 from analysis.evidence import (
     bounds,
@@ -20,7 +20,7 @@ from analysis.evidence import (
     tasks_between,
     vw_rows,
 )
-from analysis.measured import scaling_block, speed_block
+from analysis.measured import runner_block, scaling_block, speed_block
 from analysis.paper import BOUNDED_DATASETS, BOUNDED_LOSS, BOUNDED_WINS, TABLE_1, TABLE_1_DATASETS
 from analysis.readme import FILES, ROOT, filled, written
 from analysis.wins import compare
@@ -62,7 +62,7 @@ def test_what_is_written_is_what_the_tables_say():
 
 def test_every_block_has_its_place():
     names = {name for file in FILES for name in re.findall(r"<!-- ([^:>]+): begin -->", (ROOT / file).read_text())}
-    assert names >= {"results", "speed table", "comparisons", "cost", *BLOCKS, *PICTURES}
+    assert names == {*blocks(ROOT / "results")}
 
 
 def test_links_of_the_results_are_there():
@@ -243,6 +243,18 @@ def test_what_is_wanted_of_growth_and_of_the_start_is_beside_what_was_measured(t
     *_, first, last = scaling_block(tmp_path / "scaling.csv").splitlines()
     assert [cell.strip() for cell in first.split("|")[1:4]] == ["import emt, s", "0.432", "at most 0.6"]
     assert [cell.strip() for cell in last.split("|")[2:4]] == ["17", "at least 5"]
+
+
+def test_a_study_end_to_end_is_told_beside_coba(tmp_path):
+    assert runner_block(tmp_path / "runner.csv") == "Not measured yet: `make bench`."
+    row = {"datasets": "wine", "learners": "emt", "processes": 2, "seconds": 301.0, "rate": 200_000.0, "coba": "8.10"}
+    pd.DataFrame([row | {"overhead": 0.12, "coba_rate": 1500.0}]).to_csv(tmp_path / "runner.csv", index=False)
+    said = runner_block(tmp_path / "runner.csv")
+    assert said.startswith("A study of 5 minutes end to end (wine; emt; 2 processes;")
+    assert "200,000 interactions a second, with 12% of the time outside of the learners' own loops." in said
+    assert said.endswith(
+        "coba 8.10 with the same learners on Vowpal Wabbit: 1,500 interactions a second; 133 times fewer."
+    )
 
 
 def test_the_bounded_study_says_what_forgetting_costs(tmp_path):
