@@ -136,10 +136,11 @@ _warm: set[tuple[str, str]] = set()  # learners that this process has played, bu
 def warm_up(entry: Entry, dataset: Dataset, stoppable: bool = True) -> None:
     """Play a few steps of a dataset with the first learner of its kind, so that loading and compiling count for no run.
 
-    Kernels are compiled for a class and its choices, such as ``explore``, whatever its numbers are; and for the parts
-    that it is made of, which may depend on the dataset.
+    Kernels are compiled for a class and its choices, such as ``explore`` and ``ridge``, whatever its numbers are; and
+    for the parts that it is made of, which may depend on the dataset.
     """
-    choices = {key: value for key, value in entry.config.items() if not isinstance(value, int | float)}
+    numbers = {key for key, value in entry.config.items() if type(value) in (int, float)}  # True is no number
+    choices = {key: value for key, value in entry.config.items() if key not in numbers}
     if (kind := (json.dumps(choices, sort_keys=True, default=str), dataset.fingerprint)) in _warm:
         return
     _warm.add(kind)

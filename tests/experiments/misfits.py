@@ -160,6 +160,10 @@ class First(Toy):
 
     streams: ClassVar[list[tuple[str, int]]] = []
 
+    def __init__(self, ridge: bool = True, size: int = 1):
+        super().__init__()
+        self.ridge, self.size = ridge, size
+
     def play(self, environment, seed):
         self.streams.append((environment.dataset.name, len(environment)))
         return super().play(environment, seed)

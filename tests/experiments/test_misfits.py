@@ -102,6 +102,15 @@ def test_loading_and_compiling_count_for_no_run():
     assert misfits.First.streams == [(name, steps) for name in ("iris", "wine") for steps in (8, 120, 120)]
 
 
+def test_each_choice_of_a_learner_is_loaded_and_compiled_before_its_runs_and_no_number_is():
+    config = "{name:first,_target_:misfits.First,ridge:[true,false],size:[1,2]}"
+    todo = plan(study(compose([f"learners=[{config}]", *SMALL, "suite.datasets=[digits]", "engine=serial"])))
+    misfits.First.streams.clear()
+    for name in todo.params:
+        play(todo.block("digits", name, "none", (0,)))
+    assert [steps for _, steps in misfits.First.streams] == [8, 120, 120, 8, 120, 120]
+
+
 def test_a_rehearsal_measures_and_takes_what_is_wrong_for_unknown():
     good = Entry({"_target_": "toys.Toy"}, "toy")
     assert [(name, steps) for name, steps, _ in measure(good, ["wine", "iris"], 50)] == [("wine", 50), ("iris", 50)]
